@@ -26,6 +26,7 @@ from hil.training.data import load
 from hil.training.graph.chain import chain
 from hil.training.graph.file import NetworkFileError, decode, encode
 from hil.training.graph.graph import Format, Graph, Node, Op, Parameters, Shape
+from hil.training.graph.node import ChainNode, ChainParameters
 from hil.training.methods import Method, find_method
 from hil.training.methods.elasticzo_settings import Settings
 from hil.training.networks.lenet5 import xavier
@@ -70,7 +71,7 @@ def node(
     own: Parameters | None = None,
 ) -> Node:
     """Return a layer in the format."""
-    return Node(
+    return ChainNode(
         name, op, (0,), read, made, kernel, (stride, stride), (pad, pad), int(own is not None), own=own, format=FORMAT
     )
 
@@ -78,7 +79,7 @@ def node(
 def drawn(shape: tuple[int, ...], fan_in: int, fan_out: int, rng: np.random.Generator) -> Parameters:
     """Return weights as `bfp8` draws them, with eight bits more."""
     weights, exponent = xavier(shape, fan_in, fan_out, rng)
-    return Parameters(weights.astype(np.int16) * 256, exponent=exponent - 8)
+    return ChainParameters(weights.astype(np.int16) * 256, exponent=exponent - 8)
 
 
 def method_of(case: str) -> Method:
@@ -151,7 +152,7 @@ def wrong_files(library: ctypes.CDLL) -> list[list[list[int]]]:
         replace(good, layers=(replace(first, own=replace(first.own, exponent=0)), *good.layers[1:])),
         replace(good, layers=(*good.layers[:-1], replace(last, own=replace(last.own, weights=spoiled)))),
         replace(good, scale=2.0**-7),
-        replace(good, layers=(*good.layers[:-1], replace(last, format=Format.BFP8, rounding=""))),
+        replace(good, layers=(*good.layers[:-1], replace(last, format=Format.BFP8))),
     ]
     for blob in map(encode, wrong):
         refused: list[list[int]] = []

@@ -33,7 +33,7 @@ FOUR = (
 )
 TABLE = Path("hil/training/graph/chains.toml")
 LINES = {  # registry: the new line, and the line that it stands behind
-    Path("hil/training/graph/graph.py"): ("    FIXED16 = 6", "    BFP8 = 2"),
+    Path("hil/training/graph/formats.py"): ("    FIXED16 = 6", "    BFP8 = 2"),
     Path("firmware/trainer/registry.c"): (f"{'    FORMAT(fixed16)':<119}\\", f"{'    FORMAT(tflite8)':<119}\\"),
 }
 BAD_SETTING, LOSS = 13, 10  # FAILURE_BAD_SETTING of firmware/graph/failure.h; the place of `loss` in `configure`

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 import xxhash
 
-from hil.training.graph.graph import Format, Graph, Node, Op, Shape
+from hil.training.graph.graph import Graph, Node, Op, Shape
+from hil.training.graph.node import Float32Node
 from tests.oracle.affine8_numbers import float_of, params
 from tests.oracle.float32 import ZERO, Floats
 from tests.oracle.numbers import F32
@@ -56,9 +57,9 @@ class Layer:
     @cached_property
     def node(self) -> Node:
         """The same windows and limits for the oracles of other formats; of an operation that they know."""
-        return Node(
+        return Float32Node(
             self.op, Op[self.op.upper()], self.reads, self.in_shape, self.out_shape, self.kernel, self.stride, self.pad,
-            0, self.act_min, self.act_max, format=Format.FLOAT32,
+            0, self.act_min, self.act_max,
         )  # fmt: skip
 
     @property

@@ -13,6 +13,7 @@ from math import floor
 import numpy as np
 
 from hil.training.graph.graph import AddFactors, Graph, MeanFactor, Node, Op
+from hil.training.graph.node import Table
 from tests.oracle.numbers import F32, exp32, log32
 
 Values = list[int]  # of one tensor of one sample, HWC
@@ -93,8 +94,8 @@ def run(graph: Graph, layer: Node, inputs: Sequence[Values], own: Own | None) ->
     if layer.op is Op.MEAN:
         return _mean(graph, layer, inputs[0])
     if layer.op is Op.TABLE:
-        assert layer.table is not None
-        return [int(layer.table[q + 128]) for q in inputs[0]]
+        assert isinstance(layer.factors, Table)
+        return [int(layer.factors.outputs[q + 128]) for q in inputs[0]]
     if own is None:
         return _pool(layer, inputs[0])
     assert layer.own is not None

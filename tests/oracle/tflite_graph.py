@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.training.graph.graph import Graph, MeanFactor, Node, Op
+from hil.training.graph.node import Table
 from hil.training.reference.formats.tflite8.rescale import Quantization
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window
@@ -63,8 +64,8 @@ def run(
         return layers.max_pool(x, window_of(layer), *limits)
     if layer.op is Op.AVERAGE_POOL:
         return layers.average_pool(x, window_of(layer), *limits)
-    if layer.table is not None:
-        return layer.table[x.astype(np.int16) + 128]
+    if isinstance(layer.factors, Table):
+        return layer.factors.outputs[x.astype(np.int16) + 128]
     quantization = quantization_of(graph, layer)
     if layer.op is Op.MEAN:
         return layers.mean(x, quantization)

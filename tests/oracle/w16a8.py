@@ -46,9 +46,8 @@ class Own:
     def _of_layer(cls, layer: Node) -> Own:
         own = layer.own
         assert own is not None
-        (scale,), (multiplier,), (shift,) = own.scale, own.multiplier, own.shift  # one of each
         weights, bias = own.weights.ravel().tolist(), own.bias.tolist()
-        return cls(weights, bias, F32(scale), int(multiplier), int(shift), own.largest)
+        return cls(weights, bias, F32(own.scale), own.multiplier, own.shift, own.largest)
 
 
 def clamp(v: int, low: int, high: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,8 @@ from hil.suite.corners.samples import drawn_samples
 from hil.training.graph.chain import bfp8_node, chain
 from hil.training.graph.factors import mean_factor
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import POOLS, Graph, Node, Op, Parameters, Shape, named
+from hil.training.graph.graph import POOLS, Graph, Op, Shape, named
+from hil.training.graph.node import ChainNode, ChainParameters, N, Table, Tflite8Node, Tflite8Parameters
 from hil.training.methods import METHODS
 from hil.training.networks import convert_affine8
 from hil.training.networks.convert_w16a8 import from_tflite8
@@ -59,7 +61,7 @@ def in_tflite8(
         scale, zero = grids[node.reads[0]]
         node = replace(node, rounding=roundings[index % len(roundings)])
         if node.op is Op.HARD_SWISH:
-            node = replace(node, op=Op.TABLE, table=_hard_swish(scale * (STEPS - zero), node))
+            node = replace(node, op=Op.TABLE, factors=Table.holding(_hard_swish(scale * (STEPS - zero), node)))
         elif means and node.op is Op.AVERAGE_POOL and node.kernel == node.in_shape[:2] and node.pad == (0, 0):
             positions = node.in_shape[0] * node.in_shape[1]
             node = replace(node, op=Op.MEAN, kernel=(0, 0), stride=(0, 0), factors=mean_factor(scale, scale, positions))
@@ -120,12 +122,12 @@ def in_bfp8(seed: int, in_shape: Shape, classes: int, plan: tuple[tuple[Op, int,
         kind: of its weights: `loud`, none is negative, so that sums are large; `soft`, logits are close to each other.
     """
     rng, exponent = np.random.Generator(np.random.PCG64(seed)), EXPONENTS[seed % len(EXPONENTS)]
-    layers: list[Node] = []
+    layers: list[ChainNode] = []
     shape = in_shape
     for op, kernel, outputs in (*plan, (Op.FULLY_CONNECTED, 0, classes)):
         layer = _chained(op, shape, kernel, outputs, exponent, rng)
         if kind == "loud" and layer.own is not None:
-            layer = replace(layer, own=replace(layer.own, weights=np.abs(layer.own.weights)))
+            layer = replace(layer, own=layer.own.with_weights(np.abs(layer.own.weights)))
         layers.append(layer)
         shape = layers[-1].out_shape
     graph = _checked(_begun_like_a_layer(chain(_named(layers), classes, name="corners"), seed))
@@ -143,20 +145,19 @@ def _begun_like_a_layer(graph: Graph, seed: int) -> Graph:
     weights = first.own.weights.copy()
     unused, at = {2, 3, 4} - {layer.block for layer in graph.layers}, BLOCK_AT // weights.itemsize
     weights.flat[0], weights.flat[at : at + 1] = WITH_WORK[seed % len(WITH_WORK)], min(unused, default=1)
-    return replace(graph, layers=(replace(first, own=replace(first.own, weights=weights)), *others))
+    return replace(graph, layers=(first.with_own(first.own.with_weights(weights)), *others))
 
 
 def _softened(graph: Graph, seed: int) -> Graph:
     """Return a chain in `bfp8` whose logits have SOFT as their usual exponent: they are few powers of two apart."""
     plain = reference_of(METHODS["elasticzo-int8"].on(graph, "full-zo"))
     _, exponents = plain.logits(drawn_samples(seed, graph.in_shape, CALIBRATION))
-    *others, last = graph.layers
-    assert last.own is not None
-    own = replace(last.own, exponent=last.own.exponent + SOFT - int(np.median(exponents)))
-    return _checked(replace(graph, layers=(*others, replace(last, own=own))))
+    at = len(graph.layers) - 1
+    exponent = graph.own_of(ChainParameters)[at].exponent + SOFT - int(np.median(exponents))
+    return _checked(graph.changed({at: {"exponent": exponent}}))
 
 
-def _chained(op: Op, shape: Shape, kernel: int, outputs: int, exponent: int, rng: np.random.Generator) -> Node:
+def _chained(op: Op, shape: Shape, kernel: int, outputs: int, exponent: int, rng: np.random.Generator) -> ChainNode:
     height, width, channels = shape
     window = kernel, kernel
     if op is Op.RELU:
@@ -187,13 +188,13 @@ def _reached(floats: FloatGraph, seed: int, share: float = REACHED) -> list[Rang
     return found
 
 
-def _to_the_ends(own: Parameters) -> Parameters:
+def _to_the_ends(own: Tflite8Parameters) -> Tflite8Parameters:
     """Return parameters whose largest weights are -127 and 127, where training cannot raise them."""
     at_end = np.abs(own.weights) == LARGEST_WEIGHT
     return replace(own, weights=np.where(at_end, LARGEST * np.sign(own.weights), own.weights).astype(np.int8))
 
 
-def _hard_swish(x: np.ndarray, node: Node) -> np.ndarray:
+def _hard_swish(x: np.ndarray, node: Tflite8Node) -> np.ndarray:
     real = x * np.clip(x + 3, 0, 6) / 6
     table: np.ndarray = np.clip(np.rint(real / node.scale) + node.zero, -128, 127)
     return table.astype(np.int8)
@@ -208,7 +209,7 @@ def _rare(weights: np.ndarray | None) -> np.ndarray | None:
     return rare
 
 
-def _named(layers: list[Node]) -> tuple[Node, ...]:
+def _named(layers: Sequence[N]) -> tuple[N, ...]:
     names = named([layer.op for layer in layers])
     return tuple(replace(layer, name=name) for layer, name in zip(layers, names, strict=True))
 

@@ -93,7 +93,7 @@ def _summary(
         macs = sum(layer.macs for layer in graph.layers if layer.block == block)
         yield f"  {block}: {' '.join(names) or 'none'} ({macs:,})"
     yield from imported.notes
-    at_limit = sum(int((abs(layer.own.weights.astype(int)) == 127).sum()) for layer in graph.trained if layer.own)
+    at_limit = sum(int((abs(own.weights.astype(int)) == 127).sum()) for own in graph.own.values())
     if at_limit:
         yield f"{at_limit:,} weights are +-127: the first step of training makes them +-126 where they are trained."
 

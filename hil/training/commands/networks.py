@@ -11,6 +11,7 @@ from hil.images import image_of, prebuilt_boards
 from hil.training.commands.listing import list_entries
 from hil.training.formats import kernels_of
 from hil.training.graph.file import file_size
+from hil.training.graph.node import WithBias
 from hil.training.matrix.cells import NETWORK_NAMES, cells
 from hil.training.networks import build, find_network
 from hil.training.trial import does_not_fit
@@ -51,7 +52,7 @@ class NetworkRow:
 def _listed(name: str) -> NetworkRow:
     graph, known = build(name, SEED), find_network(name)
     weights = sum(layer.weight_count for layer in graph.layers)
-    biases = sum(layer.own.bias.size for layer in graph.layers if layer.own is not None)
+    biases = sum(own.bias.size for own in graph.own_of(WithBias).values())
     kinds = "; ".join(kernels_of(format).WORDS for format in known.formats)
     words = (kinds, graph.in_shape, weights, biases, graph.macs, file_size(graph))
     return NetworkRow(name, *words, known.data, known.provenance, *_fits(name))

@@ -16,6 +16,7 @@ from hil.training.data import load
 from hil.training.data.dataset import DataSet
 from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, longest_segment
 from hil.training.graph.graph import Graph
+from hil.training.graph.node import WithBias
 from hil.training.methods import qzo_ff_refusals
 from hil.training.methods.qzo_ff import QzoFf as Method
 from hil.training.methods.qzo_ff_settings import Settings
@@ -179,5 +180,5 @@ def _in_integers(backbone: str, largest: int) -> Graph:
 
 def features_of(graph: Graph, images: np.ndarray) -> np.ndarray:
     """Return what the last layer of a graph in `float32` reads, float32 [n, features], of uint8 images."""
-    own = {index: (layer.own.weights, layer.own.bias) for index, layer in enumerate(graph.layers) if layer.own}
+    own = {index: (its.weights, its.bias) for index, its in graph.own_of(WithBias).items()}
     return fastest(graph).value(images, own, graph.layers[-1].reads[0])

@@ -13,6 +13,7 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.graph import POOLS, Graph, MeanFactor, Node, Op
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.reference.methods.zeroth_order import ZerothOrder
 
 
@@ -30,7 +31,7 @@ def cosines(learner: object, step: int, images: np.ndarray, labels: np.ndarray) 
     for layer, gradient in zip(learner.trained, found, strict=True):
         estimate = gradient.total[: layer.weights.size].reshape(layer.weights.shape).astype(np.float64)
         if layer.by_nodes:
-            factors = _factors(layer.layer)  # [O]; the channels are the last axis of depthwise weights
+            factors = _factors(layer.parameters)  # [O]; the channels are the last axis of depthwise weights
             of_rows = factors.reshape(-1, *[1] * (estimate.ndim - 1))
             estimate = estimate * (factors if layer.layer.op is Op.DEPTHWISE else of_rows)
         alike.append(cosine(estimate, slope[layer.index]))
@@ -52,25 +53,26 @@ def slopes(graph: Graph, values: Sequence[np.ndarray], labels: np.ndarray) -> di
         labels: integers [N].
     """
     count = len(labels)
-    scores = values[-1].reshape(count, -1) * graph.layers[-1].scale
+    scores = values[-1].reshape(count, -1) * graph.scale_of(len(graph.layers))
     errors = np.exp(scores - scores.max(axis=1, keepdims=True))
     errors /= errors.sum(axis=1, keepdims=True)
     errors[np.arange(count), labels] -= 1
-    at = {len(graph.layers): errors.reshape(values[-1].shape) * graph.layers[-1].scale / count}
+    at = {len(graph.layers): errors.reshape(values[-1].shape) * graph.scale_of(len(graph.layers)) / count}
     found: dict[int, np.ndarray] = {}
     for index in reversed(range(len(graph.layers))):
-        layer, out = graph.layers[index], values[index + 1]
+        layer, out = graph.node(index, Tflite8Node), values[index + 1]
         error = at.pop(index + 1)
         if layer.op not in POOLS:
             error = error * ((out > layer.act_min - layer.zero) & (out < layer.act_max - layer.zero))
         inputs = [values[value] for value in layer.reads]
         if layer.own is not None:
-            found[index], handed = _through_weights(layer, inputs[0], error * _factors(layer))
+            weights = layer.own.weights.astype(np.float64)
+            found[index], handed = _through_weights(layer, weights, inputs[0], error * _factors(layer.own))
             passed = [handed]
         elif layer.op is Op.ADD:
             passed = [error * graph.scale_of(value) / layer.scale for value in layer.reads]
-        elif layer.op is Op.MEAN:
-            passed = [np.broadcast_to(error * _factors(layer), inputs[0].shape)]
+        elif isinstance(layer.factors, MeanFactor):
+            passed = [np.broadcast_to(error * _factors(layer.factors), inputs[0].shape)]
         elif layer.op is Op.TABLE:
             raise RigError(f"layer {layer.name} is a table, which has no slope: use a network without one.")
         else:
@@ -80,18 +82,16 @@ def slopes(graph: Graph, values: Sequence[np.ndarray], labels: np.ndarray) -> di
     return found
 
 
-def _factors(layer: Node) -> np.ndarray:
+def _factors(rescaling: Tflite8Parameters | MeanFactor) -> np.ndarray:
     """Return the change of an output for one step of its sum, [O]; of a mean a number."""
-    if isinstance(layer.factors, MeanFactor):
-        return np.ldexp(float(layer.factors.multiplier), layer.factors.shift - 31)
-    assert layer.own is not None
-    return np.ldexp(layer.own.multiplier.astype(np.float64), layer.own.shift.astype(np.int32) - 31)
+    factor: np.ndarray = np.asarray(rescaling.multiplier, np.float64)
+    return np.ldexp(factor, np.asarray(rescaling.shift, np.int32) - 31)
 
 
-def _through_weights(layer: Node, x: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _through_weights(
+    layer: Node, weights: np.ndarray, x: np.ndarray, error: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivatives by the weights and by the input, from that by the sums [N, oh, ow, O]."""
-    assert layer.own is not None
-    weights = layer.own.weights.astype(np.float64)
     if layer.op is Op.FULLY_CONNECTED:
         flat, sums = x.reshape(len(x), -1), error.reshape(len(x), -1)
         return sums.T @ flat, (sums @ weights).reshape(x.shape)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.graph import POOLS, Format, Graph, Node, Op
+from hil.training.graph.formats import POOLS, Format, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Node, Node, Scaled
 
 F = np.float32
 STEPS = F(255)
@@ -43,7 +45,7 @@ def with_scales(graph: Graph) -> Graph:
     layers: list[Node] = []
     held = [(graph.scale, graph.zero)]  # by value
     for layer in graph.layers:
-        if layer.format is Format.AFFINE8:
+        if isinstance(layer, Affine8Node):
             if layer.op in POOLS:
                 scale, zero = held[layer.reads[0]]
             else:
@@ -51,7 +53,7 @@ def with_scales(graph: Graph) -> Graph:
                 scale, zero = float(s), int(z)
             layer = replace(layer, scale=scale, zero=zero)
         layers.append(layer)
-        held.append((layer.scale, layer.zero))
+        held.append((layer.scale, layer.zero) if isinstance(layer, Scaled) else (1.0, 0))
     return replace(graph, layers=tuple(layers))
 
 

@@ -11,7 +11,7 @@ from hil.training.graph.affine8 import folded_biases, params, quantized_biases
 from hil.training.graph.affine8_parameters import FoldedAndBias, OfWeights, Range, biases_at, range_at
 from hil.training.graph.contents import Contents, Fault, counts, within
 from hil.training.graph.float32_contents import beyond_file
-from hil.training.graph.graph import LARGEST_FLOAT, PAIRED, POOLS, Op
+from hil.training.graph.formats import LARGEST_FLOAT, PAIRED, POOLS, Op
 from hil.training.graph.part import NO_BYTES
 
 F = np.float32

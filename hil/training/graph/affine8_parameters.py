@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 
 from hil.training.graph.affine8 import folded_biases, params, quantized_biases
-from hil.training.graph.graph import POOLS, Graph, Node, Parameters
+from hil.training.graph.formats import POOLS
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Parameters, Node, channels_of
 from hil.training.graph.part import F32, I8, NO_BYTES, NoBytes, Part
 
 
@@ -64,23 +66,21 @@ class Affine8Layout:
         """Return the bytes of the parameters of a layer of a graph whose scales follow from its ranges."""
         its = Range.of(layer).pack()
         own = layer.own
-        if own is None:
+        if not isinstance(own, Affine8Parameters):
             return its
-        scale, read = float(own.scale[0]), layer.reads[0]
-        b_q = quantized_biases(own.bias, graph.scale_of(read), scale)
+        read = layer.reads[0]
+        b_q = quantized_biases(own.bias, graph.scale_of(read), own.scale)
         folded = folded_biases(layer.op, own.weights, own.zero, b_q, graph.zero_of(read))
-        return OfWeights(scale, own.zero).pack() + its + FoldedAndBias(folded, own.bias).pack()
+        return OfWeights.of(own).pack() + its + FoldedAndBias(folded, own.bias).pack()
 
-    def unpack(self, blob: bytes, offset: int, layer: Node) -> Node:
-        """Return a layer, which has its weights, with its parameters; the scale of the output is not yet known."""
-        its = range_at(blob, offset, layer.channels)
-        own = None
-        if layer.own is not None:
-            of_weights = OfWeights.unpack(blob, offset)
-            bias = biases_at(blob, offset, layer.channels).bias
-            scale = np.array([of_weights.scale], np.float32)
-            own = Parameters(layer.own.weights, bias, scale=scale, zero=of_weights.zero)
-        return replace(layer, own=own, **its.values())
+    def unpack(self, blob: bytes, offset: int, op: int, weights: np.ndarray | None) -> dict[str, Any]:
+        """Return the fields of a node that its parameters say; the scale of the output is not yet known."""
+        if weights is None:
+            return range_at(blob, offset, 0).values()
+        channels = channels_of(weights)
+        bias = biases_at(blob, offset, channels).bias
+        own = Affine8Parameters(weights, bias, **OfWeights.unpack(blob, offset).values())
+        return {**range_at(blob, offset, channels).values(), "own": own}
 
     def quantization(self, blob: bytes, offset: int, op: int, channels: int, rounding: str) -> tuple[float, int] | None:
         """Return scale and zero point of the output; None of a pool, which has those of its input."""

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from hil.training.graph.graph import CHAINS, Format, Graph, Node, Op, Parameters, Shape
+from hil.training.graph.formats import CHAINS, Op, Shape
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import ChainNode, ChainParameters
 
 
 def bfp8_node(
@@ -20,14 +22,14 @@ def bfp8_node(
     pad: tuple[int, int] = (0, 0),
     weights: np.ndarray | None = None,
     weight_exp: int = 0,
-) -> Node:
+) -> ChainNode:
     """Return a node in `bfp8`; `chain` says what it reads."""
-    own = None if weights is None else Parameters(weights, exponent=weight_exp)
+    own = None if weights is None else ChainParameters(weights, weight_exp)
     block = 0 if own is None else 1
-    return Node(name, op, (0,), in_shape, out_shape, kernel, stride, pad, block, own=own, format=Format.BFP8)
+    return ChainNode(name, op, (0,), in_shape, out_shape, kernel, stride, pad, block, own)
 
 
-def chain(layers: Sequence[Node], classes: int, input_exp: int | None = None, name: str = "network") -> Graph:
+def chain(layers: Sequence[ChainNode], classes: int, input_exp: int | None = None, name: str = "network") -> Graph:
     """Return a network whose nodes each read the output of the one before; the input's exponent is the format's."""
     if input_exp is None:
         input_exp = CHAINS[layers[0].format].input_exponent

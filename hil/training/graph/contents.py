@@ -10,9 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from hil.training.graph.chain_formats import ChainFormat
-from hil.training.graph.graph import CHAINS, POOLS, WEIGHTED, Format, Op, rounding_word, weight_type
+from hil.training.graph.formats import CHAINS, POOLS, WEIGHTED, Format, Op, rounding_word, weight_type
 from hil.training.graph.layouts import LAYOUTS
-from hil.training.graph.parameters import Arrays, Factor, Factors, Output
+from hil.training.graph.node import AddFactors, MeanFactor
+from hil.training.graph.parameters import Arrays, Output
 from hil.training.graph.part import NO_BYTES
 from hil.training.graph.record import Header, Record
 
@@ -149,10 +150,10 @@ class Affine(Contents):
         return Output.unpack(self.blob, self.record.parameters_at)
 
     @cached_property
-    def factors(self) -> Factors | None:
+    def factors(self) -> AddFactors | None:
         """Of an add, else None."""
         record = self.record
-        return Factors.unpack(self.blob, record.parameters_at + Output.size()) if record.op == Op.ADD else None
+        return AddFactors.unpack(self.blob, record.parameters_at + Output.size()) if record.op == Op.ADD else None
 
     def sums(self) -> Iterator[Fault]:
         """Check 11, of positions and of an add."""
@@ -187,10 +188,10 @@ class Tflite8(Affine):
         return Arrays.unpack(self.blob, record.parameters_at + Output.size(), record.channels)
 
     @cached_property
-    def factor(self) -> Factor | None:
+    def factor(self) -> MeanFactor | None:
         """Of a mean, else None."""
         record = self.record
-        return Factor.unpack(self.blob, record.parameters_at + Output.size()) if record.op == Op.MEAN else None
+        return MeanFactor.unpack(self.blob, record.parameters_at + Output.size()) if record.op == Op.MEAN else None
 
     def padding(self) -> Iterator[Fault]:
         """Check 7."""
@@ -220,7 +221,7 @@ class Tflite8(Affine):
         if not (within(self.arrays.multiplier, LEAST_MULTIPLIER) and within(self.arrays.shift, *SHIFTS)):
             yield 11, "a multiplier is outside 2^30..2^31 - 1, or a shift outside -31..30"
 
-    def _mean(self, factor: Factor) -> Iterator[Fault]:
+    def _mean(self, factor: MeanFactor) -> Iterator[Fault]:
         """Check 11, of a mean."""
         height, width, _ = self.record.in_shape
         yield from counts((height * width,), (MOST_POSITIONS,))

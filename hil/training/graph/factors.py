@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from hil.errors import RigError
-from hil.training.graph.graph import AddFactors, MeanFactor
+from hil.training.graph.node import AddFactors, MeanFactor
 
 LARGEST_SHIFT, SMALLEST_SHIFT = 30, -31
 ADD_HEADROOM = 20  # bits by which an add's inputs are shifted left (TFLite)

@@ -10,19 +10,10 @@ import xxhash
 from hil.errors import RigError
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.file_checks import HEADER_LAYER, Refusal, check_header, check_layer
-from hil.training.graph.graph import (
-    PAIRED,
-    ROUNDINGS,
-    Format,
-    Graph,
-    Node,
-    Op,
-    Parameters,
-    named,
-    rounding_word,
-    weight_type,
-)
+from hil.training.graph.formats import CHAINS, PAIRED, ROUNDINGS, Format, Op, named, rounding_word, weight_type
+from hil.training.graph.graph import Graph
 from hil.training.graph.layouts import LAYOUTS, parameter_bytes
+from hil.training.graph.node import NODES, ChainNode, ChainParameters, Node
 from hil.training.graph.part import NO_BYTES, ended, padded
 from hil.training.graph.record import RECORDS_AT, Header, Record, Start
 
@@ -60,8 +51,9 @@ def encode(graph: Graph) -> bytes:
 
 def _record(layer: Node, offset: int) -> Record:
     after = offset + _weights_end(layer)
+    exponent = layer.weight_exp if isinstance(layer, ChainNode) else 0
     return Record(
-        layer.op, layer.format, layer.block, layer.weight_exp, layer.kernel, layer.stride, layer.pad,
+        layer.op, layer.format, layer.block, exponent, layer.kernel, layer.stride, layer.pad,
         layer.reads[0], layer.reads[1] if len(layer.reads) > 1 else 0, layer.in_shape, layer.out_shape,
         ROUNDINGS[layer.format][layer.rounding], NO_BYTES,
         offset if layer.own is not None else 0, after if layer.format in LAYOUTS else 0,
@@ -139,17 +131,19 @@ def _sentence(refusal: Refusal) -> str:
 
 
 def _layer(blob: bytes, record: Record, name: str) -> Node:
-    op, own = Op(record.op), None
+    op, format, weights = Op(record.op), Format(record.format), None
     if record.channels:
-        weights = np.frombuffer(blob, weight_type(record.format), record.weights, record.weights_at).copy()
-        own = Parameters(weights.reshape(_weight_shape(op, record)), exponent=record.exponent)
+        flat = np.frombuffer(blob, weight_type(format), record.weights, record.weights_at)
+        weights = flat.copy().reshape(_weight_shape(op, record))
     reads = (record.first, record.second) if op in PAIRED else (record.first,)
-    format = Format(record.format)
-    node = Node(
-        name, op, reads, record.in_shape, record.out_shape, record.kernel, record.stride, record.pad, record.block,
-        own=own, format=format, rounding=rounding_word(format, record.rounding),
-    )  # fmt: skip
-    return LAYOUTS[record.format].unpack(blob, record.parameters_at, node) if record.format in LAYOUTS else node
+    common = name, op, reads, record.in_shape, record.out_shape, record.kernel, record.stride, record.pad, record.block
+    if format in CHAINS:
+        own = None if weights is None else ChainParameters(weights, record.exponent)
+        return ChainNode(*common, own, format)
+    fields = LAYOUTS[format].unpack(blob, record.parameters_at, op, weights)
+    if len(ROUNDINGS[format]) > 1:
+        fields["rounding"] = rounding_word(format, record.rounding)
+    return NODES[format](*common, **fields)
 
 
 def _weight_shape(op: Op, record: Record) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from hil.training.graph.affine8_contents import Affine8
 from hil.training.graph.contents import Chain, Contents, Tflite8, is_scale
 from hil.training.graph.float32_contents import Float32
-from hil.training.graph.graph import (
+from hil.training.graph.formats import (
     CHAINS,
     OPS,
     PAIRED,

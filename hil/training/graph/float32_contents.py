@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hil.training.graph.contents import SMALLEST_SCALE, Contents, Fault, counts, within
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Op
+from hil.training.graph.formats import LARGEST_FLOAT, POOLS, Format, Op
 from hil.training.graph.parameters import Biases, Limits
 
 LARGEST_SCALE = 2.0**32  # of the input

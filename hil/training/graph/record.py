@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from hil.training.graph.graph import WEIGHTED, Op, weight_type
+from hil.training.graph.formats import WEIGHTED, Op, weight_type
 from hil.training.graph.layouts import parameter_bytes
 from hil.training.graph.part import F32, I8, NO_BYTES, U8, U16, U32, NoBytes, Part, ended
 

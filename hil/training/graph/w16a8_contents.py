@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from hil.training.graph.contents import LARGEST_BIAS, LEAST_MULTIPLIER, Affine, Fault, counts, is_scale, within
-from hil.training.graph.graph import Op, named
+from hil.training.graph.formats import Op, named
 from hil.training.graph.parameters import Output, Scaling
 
 LARGEST_WEIGHTS = (32767, 127)  # w_max

@@ -15,6 +15,7 @@ import numpy as np
 from hil.training.graph.file import places_in_file
 from hil.training.graph.float32_contents import beyond_file
 from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.node import Float32Parameters
 from hil.training.graph.plan import Plan
 from hil.training.methods import elasticzo_fp32_memory as memory
 from hil.training.methods.backward_pass import BackwardPass
@@ -67,19 +68,13 @@ class ElasticZoFp32(Method):
     @cached_property
     def arrays(self) -> tuple[tuple[str, np.ndarray], ...]:
         """Name and first values of the weights and the biases of every layer that has them."""
-        return tuple(
-            pair
-            for layer in self.network.trained
-            if layer.own is not None
-            for pair in ((layer.name, layer.own.weights), (f"{layer.name}.bias", layer.own.bias))
-        )
+        named = ((self.network.layers[at].name, own) for at, own in self.network.own_of(Float32Parameters).items())
+        return tuple(pair for name, own in named for pair in ((name, own.weights), (f"{name}.bias", own.bias)))
 
     def with_arrays(self, arrays: Sequence[np.ndarray]) -> Graph:
         """Return the network with other weights and biases."""
-        trained = (index for index, layer in enumerate(self.network.layers) if layer.own is not None)
-        return self.network.with_parameters(
-            dict(zip(trained, zip(arrays[::2], arrays[1::2], strict=True), strict=True))
-        )
+        pairs = zip(arrays[::2], arrays[1::2], strict=True)
+        return self.network.with_parameters(dict(zip(self.network.own, pairs, strict=True)))
 
     def fault_of_weights(self, settings: Fp32Settings) -> str:
         """Name weights that no file may hold, or a step that rounds to nothing on most weights of a tensor.

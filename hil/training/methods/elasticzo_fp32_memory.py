@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hil.training.formats.float32 import VALUE
 from hil.training.graph.file import file_size
 from hil.training.graph.graph import Graph, Op
+from hil.training.graph.node import Float32Node
 from hil.training.graph.plan import Buffer, Layout, Plan, Span, Start
 from hil.training.methods.backward_pass import BackwardPass
 
@@ -17,7 +18,7 @@ def backward_of(network: Graph, partition: int) -> BackwardPass | None:
     Raises:
         RigError: a pool that errors cannot be handed through.
     """
-    trained = [index for index, layer in enumerate(network.layers) if layer.own is not None][partition:]
+    trained = list(network.own)[partition:]
     return BackwardPass(network, trained, True) if trained else None
 
 
@@ -77,7 +78,7 @@ def training_bytes(network: Graph, partition: int, batch: int) -> int:
     paper's figures come out (docs/arithmetic-float32.md, section 12).
     """
     first, elements = network.first_bp(partition), 0
-    for index, layer in enumerate(network.layers):
+    for index, layer in enumerate(network.nodes(Float32Node)):
         parameters = layer.weight_count + layer.channels
         activations = batch * layer.out_size * (2 if layer.act_min == 0 else 1)
         elements += (parameters + activations) * (2 if index >= first else 1)

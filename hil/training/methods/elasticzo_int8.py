@@ -15,6 +15,7 @@ from hil.errors import RigError
 from hil.training.graph.chain import chain
 from hil.training.graph.file import places_in_file
 from hil.training.graph.graph import CHAINS, Format, Graph, Op
+from hil.training.graph.node import ChainNode
 from hil.training.graph.plan import Plan
 from hil.training.methods import elasticzo_memory
 from hil.training.methods.elasticzo_settings import VARIANTS, Settings
@@ -62,7 +63,7 @@ class ElasticZoInt8(Method):
     @property
     def arrays(self) -> tuple[tuple[str, np.ndarray], ...]:
         """Name and first values of every tensor."""
-        return tuple((layer.name, layer.weights) for layer in self.network.trained if layer.weights is not None)
+        return tuple((self.network.layers[index].name, own.weights) for index, own in self.network.own.items())
 
     def with_arrays(self, arrays: Sequence[np.ndarray]) -> Graph:
         """Return the network with other weights."""
@@ -132,7 +133,7 @@ class ElasticZoInt8(Method):
 
     def last_layer(self, samples: int) -> ElasticZoInt8 | None:
         """Return back-propagation of a last layer that is fully connected, as a network of its own."""
-        last = self.network.layers[-1]
+        last = self.network.node(-1, ChainNode)
         if last.op is not Op.FULLY_CONNECTED:
             return None
         layer = replace(last, name="fc1", in_shape=(1, 1, last.in_size))

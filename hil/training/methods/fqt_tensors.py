@@ -13,7 +13,8 @@ import numpy as np
 
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.affine8_parameters import Head
-from hil.training.graph.graph import POOLS, Format, Graph, Node, Parameters
+from hil.training.graph.graph import POOLS, Graph, Node
+from hil.training.graph.node import Affine8Node, WithBias
 from hil.training.graph.part import padded
 
 WEIGHTS, BIAS, RANGE = "weights", "bias", "range"
@@ -37,23 +38,28 @@ def trained_tensors(graph: Graph, trained: Sequence[int], train_bias: bool) -> t
             found.append(TrainedTensor(layer.name, index, WEIGHTS))
             if train_bias:
                 found.append(TrainedTensor(f"{layer.name}.bias", index, BIAS))
-        elif layer.format is Format.AFFINE8 and layer.op not in POOLS:
+        elif isinstance(layer, Affine8Node) and layer.op not in POOLS:
             found.append(TrainedTensor(f"{layer.name}.range", index, RANGE))
     return tuple(found)
 
 
 def array_of(layer: Node, part: str) -> np.ndarray:
-    """Return a tensor of a layer: int8 bytes or float32 weights, float32 biases [O], or a float32 range [2]."""
-    if part == RANGE:
+    """Return a tensor of a layer: int8 bytes or float32 weights, float32 biases [O], or a float32 range [2].
+
+    Raises:
+        TypeError: the layer has no such part.
+    """
+    if isinstance(layer, Affine8Node) and part == RANGE:
         return np.array([layer.low, layer.high], np.float32)
     own = layer.own
-    assert own is not None
-    if part == BIAS:
+    if isinstance(own, WithBias) and part == BIAS:
         return own.bias
-    if layer.format is not Format.AFFINE8:
-        return own.weights
-    head = Head(float(own.scale[0]), own.zero, layer.low, layer.high)
-    return np.frombuffer(padded(own.weights.tobytes()) + head.pack(), np.int8)
+    if isinstance(layer, Affine8Node) and layer.own is not None:
+        head = Head(layer.own.scale, layer.own.zero, layer.low, layer.high)
+        return np.frombuffer(padded(layer.own.weights.tobytes()) + head.pack(), np.int8)
+    if own is None:
+        raise TypeError(f"{layer.name} has no {part}")
+    return own.weights
 
 
 def with_arrays(graph: Graph, tensors: Sequence[TrainedTensor], arrays: Sequence[np.ndarray]) -> Graph:
@@ -65,20 +71,19 @@ def with_arrays(graph: Graph, tensors: Sequence[TrainedTensor], arrays: Sequence
 
 
 def _with_array(layer: Node, part: str, array: np.ndarray) -> Node:
-    if part == RANGE:
-        return replace(layer, low=float(array[0]), high=float(array[1]))
     own = layer.own
-    assert own is not None
+    if isinstance(layer, Affine8Node):
+        if part == RANGE:
+            return replace(layer, low=float(array[0]), high=float(array[1]))
+        if part == WEIGHTS and layer.own is not None:
+            data, shape = array.astype(np.int8).tobytes(), layer.own.weights.shape
+            head = Head.unpack(data, len(data) - Head.size())
+            weights = np.frombuffer(data, np.int8, layer.own.weights.size).reshape(shape)
+            its = replace(layer.own, weights=weights, scale=head.scale, zero=head.zero)
+            return replace(layer, own=its, low=head.low, high=head.high)
+    if not isinstance(own, WithBias):
+        raise TypeError(f"{layer.name} has no {part}")
+    values = array.astype(np.float32)
     if part == BIAS:
-        return replace(layer, own=replace(own, bias=array.astype(np.float32)))
-    if layer.format is not Format.AFFINE8:
-        return replace(layer, own=replace(own, weights=array.astype(np.float32).reshape(own.weights.shape)))
-    data = array.astype(np.int8).tobytes()
-    head = Head.unpack(data, len(data) - Head.size())
-    weights = np.frombuffer(data, np.int8, own.weights.size).reshape(own.weights.shape)
-    return replace(layer, own=quantized(own, weights, head.scale, head.zero), low=head.low, high=head.high)
-
-
-def quantized(own: Parameters, weights: np.ndarray, scale: float, zero: int) -> Parameters:
-    """Return the parameters of an `affine8` layer with other weights."""
-    return replace(own, weights=weights, scale=np.array([scale], np.float32), zero=zero)
+        return layer.with_own(replace(own, bias=values))
+    return layer.with_own(own.with_weights(values.reshape(own.weights.shape)))

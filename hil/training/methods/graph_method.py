@@ -12,6 +12,7 @@ import numpy as np
 from hil.errors import Blocked, RigError, close_matches
 from hil.training.graph.file import places_in_file
 from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.node import Tflite8Parameters
 from hil.training.graph.plan import Plan
 from hil.training.graph.values import inference_peak
 from hil.training.methods.graph_memory import plan_graph
@@ -68,12 +69,12 @@ class GraphMethod(Method):
 
     def remarks(self) -> tuple[str, ...]:
         """Say how many trained weights the first step clips (docs/arithmetic-zeroth-order.md, section 2)."""
-        weights = [self.network.layers[index].weights for index in self.trained if self.settings.trains_weights]
-        beyond = sum(int((np.abs(one) > LARGEST_AT_REST).sum()) for one in weights if one is not None)
+        weights = [self.network.own[index].weights for index in self.trained if self.settings.trains_weights]
+        beyond = sum(int((np.abs(one) > LARGEST_AT_REST).sum()) for one in weights)
         if not beyond:
             return ()
         return (
-            f"{beyond:,} of {sum(one.size for one in weights if one is not None):,} trained weights of the file "
+            f"{beyond:,} of {sum(one.size for one in weights):,} trained weights of the file "
             f"are {LARGEST_AT_REST + 1} or -{LARGEST_AT_REST + 1}: the first step clips them to +-{LARGEST_AT_REST}, "
             "where weights rest in training.",
         )
@@ -105,12 +106,13 @@ class GraphMethod(Method):
     def arrays(self) -> tuple[tuple[str, np.ndarray], ...]:
         """Name and first values of the weights and biases that are trained, layer by layer."""
         found: list[tuple[str, np.ndarray]] = []
-        for layer in (self.network.layers[index] for index in self.trained):
-            assert layer.own is not None
+        known = self.network.own_of(Tflite8Parameters)
+        for index in self.trained:
+            name, own = self.network.layers[index].name, known[index]
             if self.settings.trains_weights:
-                found.append((layer.name, layer.own.weights))
+                found.append((name, own.weights))
             if self.settings.train_bias:
-                found.append((f"{layer.name}.bias", layer.own.bias))
+                found.append((f"{name}.bias", own.bias))
         return tuple(found)
 
     def with_arrays(self, arrays: Sequence[np.ndarray]) -> Graph:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hil.errors import RigError, shown
 from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.node import WithBias
 from hil.training.methods.settings import only
 from hil.training.methods.settings_fields import Tflite8Fields
 
@@ -50,7 +51,7 @@ class GraphSettings(Tflite8Fields):
         layer = graph.layers[index]
         if layer.own is None:
             return False
-        if self.train in ("last", POINTWISE_LAST) and all(other.own is None for other in graph.layers[index + 1 :]):
+        if self.train in ("last", POINTWISE_LAST) and index == max(graph.own):
             return True
         if self.train == "last" or not self.blocks >> (layer.block - 1) & 1:
             return False
@@ -62,11 +63,9 @@ class GraphSettings(Tflite8Fields):
 
     def with_trained(self, graph: Graph, tensors: Sequence[np.ndarray]) -> Graph:
         """Return the graph with other trained tensors: weights (int8, any shape) and biases (int32) of each layer."""
-        left = iter(tensors)
-        own = {}
+        left, own, known = iter(tensors), {}, graph.own_of(WithBias)
         for index in self.trained(graph):
-            old = graph.layers[index].own
-            assert old is not None
+            old = known[index]
             mine = next(left) if self.trains_weights else old.weights
             own[index] = (mine.reshape(old.weights.shape), next(left) if self.train_bias else old.bias)
         return graph.with_parameters(own)

@@ -12,6 +12,7 @@ import numpy as np
 from hil.errors import RigError, close_matches
 from hil.training.graph.file import places_in_file
 from hil.training.graph.graph import Format, Graph
+from hil.training.graph.node import WithBias
 from hil.training.graph.plan import Plan
 from hil.training.graph.values import inference_peak
 from hil.training.methods import qzo_ff_memory, qzo_ff_refusals
@@ -70,12 +71,9 @@ class QzoFf(Method):
     @cached_property
     def arrays(self) -> tuple[tuple[str, np.ndarray], ...]:
         """Name and first values of the trained tensors."""
-        found: list[tuple[str, np.ndarray]] = []
-        for tensor in self.trained_tensors:
-            own = self.network.layers[tensor.layer].own
-            assert own is not None
-            found.append((tensor.name, own.bias if tensor.is_bias else own.weights))
-        return tuple(found)
+        known = self.network.own_of(WithBias)
+        pairs = ((tensor, known[tensor.layer]) for tensor in self.trained_tensors)
+        return tuple((tensor.name, own.bias if tensor.is_bias else own.weights) for tensor, own in pairs)
 
     def with_arrays(self, arrays: Sequence[np.ndarray]) -> Graph:
         """Return the network with other trained tensors."""

@@ -24,11 +24,9 @@ def plan(graph: Graph, settings: Settings, in_flash: bool, slots: int) -> Plan:
 def trained_bytes(graph: Graph, settings: Settings) -> Iterator[tuple[str, int]]:
     """Yield name and bytes of each trained tensor as it lies in RAM if the network file is in flash."""
     for index in settings.trained(graph):
-        layer = graph.layers[index]
-        assert layer.own is not None
-        yield f"theta[{index}]", up(layer.own.weights.nbytes, 4)
+        yield f"theta[{index}]", up(graph.own[index].weights.nbytes, 4)
         if settings.train_bias:
-            yield f"beta[{index}]", 4 * layer.channels
+            yield f"beta[{index}]", 4 * graph.layers[index].channels
 
 
 def _standing(graph: Graph, settings: Settings, in_flash: bool, slots: int) -> Iterator[tuple[str, int]]:

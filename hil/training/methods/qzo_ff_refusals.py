@@ -12,12 +12,14 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.graph import Format, Graph
+from hil.training.graph.node import W16A8Parameters, WithBias
 from hil.training.methods.float32_steps import fault_of_step
 from hil.training.methods.qzo_ff_settings import Settings
 from hil.training.methods.qzo_ff_tensors import (
     LARGEST_TABLE,
     LARGEST_Z,
     MOST_STEPS,
+    F,
     TrainedTensor,
     largest_gradient,
     quotient,
@@ -83,17 +85,16 @@ def _has_normalised_steps(settings: Settings) -> bool:
 
 def _least_normalised_rate(graph: Graph, settings: Settings, tensor: TrainedTensor) -> float:
     """Return the rate from which a large gradient moves an element of a tensor in the first step."""
-    own = graph.layers[tensor.layer].own
-    assert own is not None
+    own = graph.own_of(W16A8Parameters)[tensor.layer]
     weights = own.weights.astype(np.int64)
     selected = float(weights.size)
     if settings.sparse == "threshold":
-        selected = float(np.count_nonzero(np.abs(weights) >= quotient(settings.threshold, own.scale[0])))
+        selected = float(np.count_nonzero(np.abs(weights) >= quotient(settings.threshold, F(own.scale))))
     elif settings.sparse != "off":
         selected *= settings.keep / 256
     if not selected or not weights.any():
         return math.inf
-    norm = math.sqrt(float((weights**2).sum()) / selected) * float(own.scale[0])
+    norm = math.sqrt(float((weights**2).sum()) / selected) * own.scale
     return 16 * float(tensor.unit) / (LARGEST_TABLE[settings.distribution] * norm)
 
 
@@ -101,15 +102,14 @@ def _check_floats(graph: Graph, settings: Settings, tensors: Sequence[TrainedTen
     """Check settings of the yardstick in `float32` (docs/arithmetic-qzo-ff.md, section 10)."""
     named = []
     for tensor in tensors:
-        own = graph.layers[tensor.layer].own
-        assert own is not None
+        own = graph.own_of(WithBias)[tensor.layer]
         named.append((tensor.name, own.bias if tensor.is_bias else own.weights))
     for name in ("epsilon", *["rho"] * settings.has_sharpness, *["eta"] * (not settings.normalise)):
         if fault := fault_of_step(name, getattr(settings, name), named):
             raise RigError(fault)
     if settings.sparse == "threshold":
         largest = max(float(np.abs(array).max()) for _, array in named)
-        if largest < np.float32(settings.threshold):
+        if largest < F(settings.threshold):
             raise RigError(_nothing_selected(graph, settings, largest))
 
 
@@ -172,11 +172,9 @@ def _fault_of_threshold(graph: Graph, settings: Settings, tensors: Sequence[Trai
         return ""
     largest = 0.0
     for tensor in tensors:
-        weights = graph.layers[tensor.layer].weights
-        assert weights is not None
         if tensor.is_bias:
             continue
-        top = int(np.abs(weights.astype(np.int64)).max())
+        top = int(np.abs(graph.own[tensor.layer].weights.astype(np.int64)).max())
         if top >= quotient(settings.threshold, tensor.unit):
             return ""
         largest = max(largest, top * float(tensor.unit))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.training.graph.graph import Format, Graph
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import W16A8Parameters
 from hil.training.methods.qzo_ff_settings import Settings
 
 F = np.float32
@@ -104,14 +105,13 @@ def trained_tensors(graph: Graph, settings: Settings) -> tuple[TrainedTensor, ..
     """Return the trained tensors, input to output: of each layer its weights, then its biases if they are trained."""
     found = []
     for index in settings.trained(graph):
-        layer = graph.layers[index]
-        assert layer.own is not None
-        if layer.format is Format.FLOAT32:
+        layer, own = graph.layers[index], graph.own[index]
+        if not isinstance(own, W16A8Parameters):
             names = (layer.name, f"{layer.name}.bias")[: 1 + settings.train_bias]
             found += [TrainedTensor(name, index, name != layer.name, F(1), 0) for name in names]
             continue
-        scale = F(layer.own.scale[0])
-        found.append(TrainedTensor(layer.name, index, False, scale, layer.own.largest))
+        scale = F(own.scale)
+        found.append(TrainedTensor(layer.name, index, False, scale, own.largest))
         if settings.train_bias:
             unit = F(graph.scale_of(layer.reads[0])) * scale
             found.append(TrainedTensor(f"{layer.name}.bias", index, True, unit, LARGEST_BIAS))

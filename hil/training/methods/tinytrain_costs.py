@@ -70,7 +70,7 @@ class Costs:
 
     def _candidate(self, index: int) -> Candidate:
         layer, settings = self._graph.layers[index], self._settings
-        is_last = all(other.own is None for other in self._graph.layers[index + 1 :])
+        is_last = index == max(self._graph.own)
         kept = max(layer.channels * settings.channels // PARTS, 1)
         if is_last or layer.op is Op.DEPTHWISE:
             kept = layer.channels

@@ -235,7 +235,8 @@ def _built(known: NamedNetwork, name: str, seed: int) -> Graph:
 
 
 def _read_only(graph: Graph) -> Graph:
-    for own in (layer.own for layer in graph.layers if layer.own is not None):
-        for array in (own.weights, own.bias, own.multiplier, own.shift, own.scale):
-            array.flags.writeable = False
+    for own in graph.own.values():
+        for array in vars(own).values():
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
     return graph

@@ -13,7 +13,8 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.affine8 import params, rounded, with_scales
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, named
+from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Graph, Node, Op, named
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Tflite8Node
 from hil.training.networks.float32 import float_node, in_real
 from hil.training.networks.floating import LIMITS, FloatGraph, FloatLayer
 
@@ -56,8 +57,8 @@ def from_tflite8(shape: FloatGraph, graph: Graph, first: int, head: int | None =
     Raises:
         RigError, NetworkFileError: as of `from_floats`.
     """
-    ranges = [(node.scale * (-128 - node.zero), node.scale * (127 - node.zero)) for node in graph.layers]
-    layers = [in_real(graph, *pair) for pair in zip(shape.layers, graph.layers, strict=True)]
+    ranges = [(node.scale * (-128 - node.zero), node.scale * (127 - node.zero)) for node in graph.nodes(Tflite8Node)]
+    layers = [in_real(graph, *pair) for pair in zip(shape.layers, graph.nodes(Tflite8Node), strict=True)]
     return from_parts(graph, replace(shape, layers=tuple(layers)), ranges, first, head)
 
 
@@ -130,7 +131,8 @@ def _affine8_nodes(
     graph: FloatGraph, ranges: Ranges, first: int, end: int, scales: list[float], rounding: str
 ) -> list[Node]:
     """Return the layers first..end - 1; `scales` has those of the values 0..first, and gets those of the others."""
-    shapes, nodes = graph.shapes(), []
+    shapes = graph.shapes()
+    nodes: list[Node] = []
     for index in range(first, end):
         layer = graph.layers[index]
         of_reads, own, name = [scales[value] for value in layer.reads], None, f"layer {index} of {graph.name}"
@@ -139,25 +141,25 @@ def _affine8_nodes(
         if layer.weights is not None:
             assert layer.bias is not None
             weights, scale, zero = quantized_weights(name, layer.weights)
-            own = Parameters(weights, layer.bias.astype(F), scale=np.array([scale], F), zero=zero)
+            own = Affine8Parameters(weights, layer.bias.astype(F), scale, zero)
         low, high = 0.0, 0.0
         if layer.op not in POOLS:
             least = STEPS * _least_step(layer, of_reads, own)
             low, high = output_range(name, *ranges[index], limits, least)
         scales.append(of_reads[0] if layer.op in POOLS else float(params(low, high)[0]))
         nodes.append(
-            Node(
+            Affine8Node(
                 "", layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window, layer.block,
-                *limits, own=own, format=Format.AFFINE8, low=low, high=high, rounding=rounding,
+                *limits, own=own, low=low, high=high, rounding=rounding,
             )
         )  # fmt: skip
     return nodes
 
 
-def _least_step(layer: FloatLayer, scales: list[float], own: Parameters | None) -> float:
+def _least_step(layer: FloatLayer, scales: list[float], own: Affine8Parameters | None) -> float:
     """Return the smallest scale that an output may have (docs/arithmetic-fqt.md, section 7: W / 255)."""
     if own is not None:
-        return scales[0] * float(own.scale[0])
+        return scales[0] * own.scale
     if layer.op is Op.MULTIPLY:
         return scales[0] * scales[1]
     return max(scales) * FRACTION_OF_ADD if layer.op is Op.ADD else 0.0
@@ -167,7 +169,7 @@ def _float_head(graph: FloatGraph, head: int) -> list[Node]:
     """Return a cast of the value before layer `head`, and the layers from there on in `float32`."""
     shapes = graph.shapes()
     shape, limit = shapes[head], LARGEST_FLOAT
-    nodes = [Node("", Op.CAST, (head,), shape, shape, act_min=-limit, act_max=limit, format=Format.FLOAT32)]
+    nodes: list[Node] = [Float32Node("", Op.CAST, (head,), shape, shape, act_min=-limit, act_max=limit)]
     for index in range(head, len(graph.layers)):
         layer = graph.layers[index]
         if min(layer.reads) < head:

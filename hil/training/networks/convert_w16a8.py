@@ -13,7 +13,8 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.factors import act_limits, add_factors
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import POOLS, Format, Graph, Node, Op, Parameters, named
+from hil.training.graph.graph import POOLS, Graph, Op, named
+from hil.training.graph.node import AddFactors, Tflite8Node, W16A8Node, W16A8Parameters
 from hil.training.graph.w16a8_contents import SATURATES_FROM, SHIFTS, needs_saturating_shift
 from hil.training.networks.floating import FloatGraph
 from hil.training.networks.quantize import (
@@ -44,15 +45,20 @@ def from_tflite8(graph: Graph, largest: int = W16, name: str = "") -> Graph:
         NetworkFileError: a layer whose sums have no bound.
     """
     layers = []
-    for layer in graph.layers:
-        own = layer.own
-        if own is not None:
+    for layer in graph.nodes(Tflite8Node):
+        own, factors = None, layer.factors if isinstance(layer.factors, AddFactors) else None
+        converted = W16A8Node(
+            layer.name, layer.op, layer.reads, layer.in_shape, layer.out_shape, layer.kernel, layer.stride, layer.pad,
+            layer.block, layer.act_min, layer.act_max, layer.scale, layer.zero, None, factors,
+        )  # fmt: skip
+        if layer.own is not None:
+            old = layer.own
             reads = graph.scale_of(layer.reads[0]), graph.zero_of(layer.reads[0])
-            scale = own.scale.astype(np.float64)
-            by_channel = scale if layer.op is Op.DEPTHWISE else scale.reshape(-1, *[1] * (own.weights.ndim - 1))
-            bias = own.bias * reads[0] * scale
-            own = parameters(layer, reads, own.weights * by_channel, bias, largest)
-        layers.append(replace(layer, own=own, format=Format.W16A8, rounding="single"))
+            scale = old.scale.astype(np.float64)
+            by_channel = scale if layer.op is Op.DEPTHWISE else scale.reshape(-1, *[1] * (old.weights.ndim - 1))
+            bias = old.bias * reads[0] * scale
+            own = parameters(converted, reads, old.weights * by_channel, bias, largest)
+        layers.append(replace(converted, own=own))
     return _checked(replace(graph, name=name or graph.name, layers=tuple(layers)))
 
 
@@ -77,9 +83,9 @@ def from_floats(graph: FloatGraph, images: np.ndarray, largest: int = W16) -> Gr
         scale, zero = grids[index + 1]
         first, *second = (grids[value] for value in layer.reads)
         factors = add_factors(first[0], second[0][0], scale) if layer.op is Op.ADD else None
-        node = Node(
+        node = W16A8Node(
             name, layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window, layer.block,
-            *act_limits(layer.activation, scale, zero), scale, zero, None, factors, Format.W16A8,
+            *act_limits(layer.activation, scale, zero), scale, zero, None, factors,
         )  # fmt: skip
         if layer.weights is not None:
             assert layer.bias is not None
@@ -119,8 +125,8 @@ def with_head(graph: Graph, weights: np.ndarray, bias: np.ndarray, features: np.
         RigError: features whose factors are out of range.
         NetworkFileError: a layer whose sums have no bound.
     """
-    last, real = graph.layers[-1], np.asarray(features, np.float64)
-    assert last.own is not None
+    last, real = graph.node(-1, W16A8Node), np.asarray(features, np.float64)
+    known = graph.own_of(W16A8Parameters)[len(graph.layers) - 1]
     logits = real @ weights.T + bias
     scale, zero = grid_of(room * float(logits.min()), room * float(logits.max()))
     act_min, act_max = act_limits("none", scale, zero)
@@ -129,13 +135,13 @@ def with_head(graph: Graph, weights: np.ndarray, bias: np.ndarray, features: np.
     )
     value = last.reads[0]
     reads = graph.scale_of(value), graph.zero_of(value)
-    own = parameters(node, reads, weights, bias, last.own.largest, room)
+    own = parameters(node, reads, weights, bias, known.largest, room)
     return _checked(replace(graph, layers=(*graph.layers[:-1], replace(node, own=own)), classes=len(bias)))
 
 
 def parameters(
-    layer: Node, reads: tuple[float, int], weights: np.ndarray, bias: np.ndarray, largest: int, room: float = 1.0
-) -> Parameters:
+    layer: W16A8Node, reads: tuple[float, int], weights: np.ndarray, bias: np.ndarray, largest: int, room: float = 1.0
+) -> W16A8Parameters:
     """Return the parameters of a layer with the scale of its output.
 
     Args:
@@ -158,13 +164,13 @@ def parameters(
     scale = np.float32(max(least))
     unit = input_scale * float(scale)
     multiplier, shift = _factor(layer.name, unit / layer.scale)
-    return Parameters(
+    return W16A8Parameters(
         np.clip(np.rint(weights / float(scale)), -q, q).astype("<i2"),
         np.clip(np.rint(bias / unit), -LARGEST_BIAS, LARGEST_BIAS).astype(np.int32),
-        np.array([multiplier], np.int32),
-        np.array([shift], np.int8),
-        np.array([scale], np.float32),
-        largest=largest,
+        multiplier,
+        shift,
+        float(scale),
+        largest,
     )
 
 

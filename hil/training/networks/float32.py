@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from hil.training.graph.factors import act_limits
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, Shape, named
+from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Graph, Op, Shape, named
+from hil.training.graph.node import Float32Node, Float32Parameters, Tflite8Node
 from hil.training.networks.floating import LIMITS, FloatGraph, FloatLayer
 from hil.training.networks.lenet5 import xavier_uniform
 
@@ -45,8 +46,7 @@ def in_floats(shape: FloatGraph, graph: Graph) -> Graph:
         shape: the same layers in floats, whose activations are taken.
         graph: in `tflite8`.
     """
-    assert graph.formats == (Format.TFLITE8,)
-    layers = [in_real(graph, *pair) for pair in zip(shape.layers, graph.layers, strict=True)]
+    layers = [in_real(graph, *pair) for pair in zip(shape.layers, graph.nodes(Tflite8Node), strict=True)]
     return in_float32(replace(shape, layers=tuple(layers)))
 
 
@@ -55,11 +55,11 @@ def floats_of(graph: Graph) -> FloatGraph:
 
     An activation is what the limits of a layer say: those of ReLU6, else those of ReLU, else none.
     """
-    layers = tuple(in_real(graph, _without_weights(node), node) for node in graph.layers)
+    layers = tuple(in_real(graph, _without_weights(node), node) for node in graph.nodes(Tflite8Node))
     return FloatGraph(graph.name, layers, graph.in_shape, graph.classes, graph.zero + 128, 1 / graph.scale)
 
 
-def _without_weights(node: Node) -> FloatLayer:
+def _without_weights(node: Tflite8Node) -> FloatLayer:
     limits = node.act_min, node.act_max
     known = () if node.op in POOLS else ("relu6", "relu")
     activation = next((one for one in known if limits == act_limits(one, node.scale, node.zero)), "none")
@@ -69,7 +69,7 @@ def _without_weights(node: Node) -> FloatLayer:
     )  # fmt: skip
 
 
-def in_real(graph: Graph, layer: FloatLayer, node: Node) -> FloatLayer:
+def in_real(graph: Graph, layer: FloatLayer, node: Tflite8Node) -> FloatLayer:
     """Return a layer in floats with the real numbers that weights and biases of a node in `tflite8` stand for."""
     if node.own is None:
         return layer
@@ -83,15 +83,12 @@ def in_real(graph: Graph, layer: FloatLayer, node: Node) -> FloatLayer:
     )
 
 
-def float_node(name: str, layer: FloatLayer, in_shape: Shape, out_shape: Shape) -> Node:
+def float_node(name: str, layer: FloatLayer, in_shape: Shape, out_shape: Shape) -> Float32Node:
     """Return a layer in `float32`."""
     own = None
     if layer.weights is not None:
         assert layer.bias is not None
-        own = Parameters(layer.weights, layer.bias)
+        own = Float32Parameters(layer.weights, layer.bias)
     low, high = LIMITS["none" if layer.op in POOLS else layer.activation]
     limits = max(low, -LARGEST_FLOAT), min(high, LARGEST_FLOAT)
-    return Node(
-        name, layer.op, layer.reads, in_shape, out_shape, *layer.window, layer.block, *limits,
-        own=own, format=Format.FLOAT32,
-    )  # fmt: skip
+    return Float32Node(name, layer.op, layer.reads, in_shape, out_shape, *layer.window, layer.block, *limits, own)

@@ -7,7 +7,8 @@ from itertools import permutations
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Parameters
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Node, Float32Parameters
 from hil.training.networks.lenet5 import xavier_uniform
 
 PROTONETS, SIMPLESHOT = "protonet", "simpleshot"
@@ -57,6 +58,6 @@ def drawn_head(classes: int, features: int, seed: int) -> Head:
 
 def with_float_head(graph: Graph, weights: np.ndarray, bias: np.ndarray) -> Graph:
     """Return a graph in `float32` with another last layer."""
-    own = Parameters(weights.astype(np.float32), bias.astype(np.float32))
-    last = replace(graph.layers[-1], out_shape=(1, 1, len(bias)), own=own)
+    own = Float32Parameters(weights.astype(np.float32), bias.astype(np.float32))
+    last = replace(graph.node(-1, Float32Node), out_shape=(1, 1, len(bias)), own=own)
     return replace(graph, layers=(*graph.layers[:-1], last), classes=len(bias))

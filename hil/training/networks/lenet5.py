@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from hil.training.graph.chain import bfp8_node, chain
-from hil.training.graph.graph import Graph, Node, Op, Shape, named
+from hil.training.graph.graph import Graph, Op, Shape, named
+from hil.training.graph.node import ChainNode
 
 INPUT: Shape = (28, 28, 1)
 CLASSES = 10
@@ -33,7 +34,7 @@ def lenet5(seed: int) -> Graph:
     return chain(tuple(layers), CLASSES)
 
 
-def _layer(name: str, op: Op, shape: Shape, out: Shape, rng: np.random.Generator) -> Node:
+def _layer(name: str, op: Op, shape: Shape, out: Shape, rng: np.random.Generator) -> ChainNode:
     if op is Op.CONV2D:
         weights, exponent = xavier((out[2], 5, 5, shape[2]), 25 * shape[2], 25 * out[2], rng)
         return bfp8_node(

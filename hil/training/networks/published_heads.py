@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hil.training.graph.graph import Graph
+from hil.training.graph.node import Tflite8Node, WithBias
 from hil.training.networks.drawing import calibration_images
 from hil.training.networks.float32 import floats_of
 from hil.training.networks.floating import FloatGraph
@@ -51,7 +52,11 @@ def with_new_head(name: str, seed: int, classes: int = 10, folder: Path | None =
     head = drawn_head(classes, graph.layers[-1].in_size, seed)
     floats = _in_floats(graph, head)
     of_logits = ranges(floats, calibration_images(floats.in_shape, seed))[-1]
-    grids = [(graph.scale, graph.zero), *((node.scale, node.zero) for node in graph.layers[:-1]), grid_of(*of_logits)]
+    grids = [
+        (graph.scale, graph.zero),
+        *((node.scale, node.zero) for node in graph.nodes(Tflite8Node)[:-1]),
+        grid_of(*of_logits),
+    ]
     nodes = [*graph.layers[:-1], *quantized_from(floats, len(graph.layers) - 1, grids)]
     nodes = by_map(nodes, known.blocks) if known.blocks else nodes
     return clipped(replace(graph, name=name, layers=tuple(nodes), classes=classes))
@@ -60,9 +65,8 @@ def with_new_head(name: str, seed: int, classes: int = 10, folder: Path | None =
 def clipped(graph: Graph) -> Graph:
     """Return a network whose weights are within what training keeps."""
     own = {
-        index: (np.clip(node.own.weights, -LARGEST_WEIGHT, LARGEST_WEIGHT), node.own.bias)
-        for index, node in enumerate(graph.layers)
-        if node.own is not None
+        index: (np.clip(own.weights, -LARGEST_WEIGHT, LARGEST_WEIGHT), own.bias)
+        for index, own in graph.own_of(WithBias).items()
     }
     return graph.with_parameters(own)
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.factors import act_limits, add_factors, multiplier_of, nearest
-from hil.training.graph.graph import POOLS, Graph, Node, Op, Parameters, named
+from hil.training.graph.graph import POOLS, Graph, Op, named
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.networks.floating import FloatGraph, FloatLayer
 
 INPUT_SCALE, INPUT_ZERO = float(np.float32(1 / 255)), -128
@@ -48,7 +49,7 @@ def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") ->
 
 def quantized_from(
     graph: FloatGraph, first: int, grids: Sequence[tuple[float, int]], rounding: str = "double"
-) -> list[Node]:
+) -> list[Tflite8Node]:
     """Return the layers of a float graph from `first` on, with scale and zero point of every value.
 
     Raises:
@@ -64,7 +65,7 @@ def quantized_from(
         own = None if layer.weights is None else _parameters(layer, inputs[0], scale)
         factors = add_factors(inputs[0], inputs[1], scale) if layer.op is Op.ADD else None
         layers.append(
-            Node(
+            Tflite8Node(
                 names[index], layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window,
                 layer.block, act_min, act_max, scale, zero, own, factors, rounding=rounding,
             )
@@ -98,7 +99,7 @@ def grid_of(low: float, high: float) -> tuple[float, int]:
     return scale, int(np.clip(nearest(-128 - low / scale), -128, 127))
 
 
-def _parameters(layer: FloatLayer, scale_in: float, scale_out: float) -> Parameters:
+def _parameters(layer: FloatLayer, scale_in: float, scale_out: float) -> Tflite8Parameters:
     assert layer.weights is not None and layer.bias is not None
     by_channel = layer.weights.astype(np.float64)
     if layer.op is not Op.DEPTHWISE:
@@ -113,7 +114,7 @@ def _parameters(layer: FloatLayer, scale_in: float, scale_out: float) -> Paramet
         weights = np.ascontiguousarray(np.moveaxis(weights, -1, 0))
     units = scale_in * scale.astype(np.float64)
     pairs = [multiplier_of(float(unit) / scale_out) for unit in units]
-    return Parameters(
+    return Tflite8Parameters(
         weights,
         np.clip(np.rint(bias / units), -LARGEST_BIAS, LARGEST_BIAS).astype(np.int32),
         np.array([multiplier for multiplier, _ in pairs], np.int32),

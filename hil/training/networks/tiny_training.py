@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hil.errors import RigError
 from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.node import Tflite8Node
 from hil.training.networks.convert_affine8 import from_parts
 from hil.training.networks.drawing import calibration_images
 from hil.training.networks.float32 import in_float32, in_real
@@ -57,11 +58,11 @@ def mcunet_5fps(name: str, seed: int, configuration: str, classes: int = 10, fol
     shape = replace(mcunet(name, seed, SIDE, classes), black=BLACK, unit=UNIT)
     graph = _backbone(folder, shape)
     backbone = len(graph.layers)
-    layers = [in_real(graph, *pair) for pair in zip(shape.layers[:backbone], graph.layers, strict=True)]
+    layers = [in_real(graph, *pair) for pair in zip(shape.layers[:backbone], graph.nodes(Tflite8Node), strict=True)]
     floats = replace(shape, layers=(*layers, *shape.layers[backbone:]))
     if configuration == "float32":
         return in_float32(floats)
-    of_values = [(node.scale * (-128 - node.zero), node.scale * (127 - node.zero)) for node in graph.layers]
+    of_values = [(node.scale * (-128 - node.zero), node.scale * (127 - node.zero)) for node in graph.nodes(Tflite8Node)]
     found = ranges(floats, calibration_images(floats.in_shape, seed))
     head = len(floats.layers) - 1
     first = [index for index, layer in enumerate(floats.layers) if layer.op is Op.DEPTHWISE][-AFFINE8_BLOCKS] - 1
@@ -75,7 +76,7 @@ def _in_tflite8(backbone: Graph, floats: FloatGraph, of_logits: tuple[float, flo
 
     Weights of 127 become 126, which is the largest that training keeps (docs/arithmetic-zeroth-order.md, section 2).
     """
-    grids = [(backbone.scale, backbone.zero), *((node.scale, node.zero) for node in backbone.layers)]
+    grids = [(backbone.scale, backbone.zero), *((node.scale, node.zero) for node in backbone.nodes(Tflite8Node))]
     grids += [grids[-1], grid_of(*of_logits)]  # a pool keeps those of its input
     nodes = [*backbone.layers, *quantized_from(floats, len(backbone.layers), grids)]
     last = [node.own is not None and index >= first for index, node in enumerate(nodes)]

@@ -22,7 +22,8 @@ from hil.bounded_read import read_file
 from hil.errors import RigError
 from hil.training.graph.factors import act_limits, add_factors, multiplier_of
 from hil.training.graph.file_checks import MOST_LAYERS
-from hil.training.graph.graph import Graph, Node, Op, Parameters, Shape, named
+from hil.training.graph.graph import Graph, Op, Shape, named
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.networks.quantize import LARGEST_BIAS, SMALLEST_FACTOR
 from hil.training.tflite.blocks import by_share
 
@@ -71,7 +72,7 @@ class _Walk:
     """Layers under construction, and scale, zero point and shape of every value."""
 
     arrays: Mapping[str, np.ndarray]
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[Tflite8Node] = field(default_factory=list)
     grids: list[tuple[float, int]] = field(default_factory=list)
     shapes: list[Shape] = field(default_factory=list)
 
@@ -116,7 +117,9 @@ class _Walk:
         grid = scale, zero = _scale(part["y_scale"]), int(part["y_zero"])
         own = _parameters(op, shape, part, self.grids[-1][0], scale)
         limits = act_limits(activation, scale, zero)
-        self._put(Node("", op, (len(self.nodes),), self.shapes[-1], out, kernel, stride, pad, 0, *limits, *grid, own))
+        self._put(
+            Tflite8Node("", op, (len(self.nodes),), self.shapes[-1], out, kernel, stride, pad, 0, *limits, *grid, own)
+        )
 
     def add(self, part: Mapping[str, Any], begins: int) -> None:
         """Add the sum of the last value and value `begins`, the input of the bottleneck."""
@@ -125,7 +128,9 @@ class _Walk:
         factors = add_factors(self.grids[-1][0], self.grids[begins][0], scale)
         shape, limits = self.shapes[-1], act_limits("none", scale, zero)
         none = (0, 0)
-        self._put(Node("", Op.ADD, reads, shape, shape, none, none, none, 0, *limits, scale, zero, None, factors))
+        self._put(
+            Tflite8Node("", Op.ADD, reads, shape, shape, none, none, none, 0, *limits, scale, zero, None, factors)
+        )
 
     def mean(self) -> None:
         """Add the mean of the last value over the image, on the same grid."""
@@ -134,9 +139,11 @@ class _Walk:
         grid = scale, zero = self.grids[-1]
         limits = act_limits("none", scale, zero)
         reads = (len(self.nodes),)
-        self._put(Node("", Op.AVERAGE_POOL, reads, shape, (1, 1, depth), window, window, (0, 0), 0, *limits, *grid))
+        self._put(
+            Tflite8Node("", Op.AVERAGE_POOL, reads, shape, (1, 1, depth), window, window, (0, 0), 0, *limits, *grid)
+        )
 
-    def _put(self, node: Node) -> None:
+    def _put(self, node: Tflite8Node) -> None:
         self.nodes.append(node)
         self.grids.append((node.scale, node.zero))
         self.shapes.append(node.out_shape)
@@ -146,7 +153,7 @@ def _scale(value: float) -> float:
     return float(np.float32(value))
 
 
-def _parameters(op: Op, shape: tuple[int, ...], part: Mapping[str, Any], s_x: float, s_y: float) -> Parameters:
+def _parameters(op: Op, shape: tuple[int, ...], part: Mapping[str, Any], s_x: float, s_y: float) -> Tflite8Parameters:
     """Return the parameters of a layer.
 
     A few channels are dead: their bias has more than 30 bits, or their factor is too small for a shift. They get a
@@ -160,7 +167,7 @@ def _parameters(op: Op, shape: tuple[int, ...], part: Mapping[str, Any], s_x: fl
     weights = np.rint(stored * again[:, None, None, None]).astype(np.int8)
     order = (2, 3, 0, 1) if op is Op.DEPTHWISE else (0, 2, 3, 1)
     pairs = [multiplier_of(s_x * float(one) / s_y) for one in scale]
-    return Parameters(
+    return Tflite8Parameters(
         np.ascontiguousarray(weights.transpose(order)).reshape(shape),
         np.rint(bias * again).astype(np.int32),
         np.array([multiplier for multiplier, _ in pairs], np.int32),

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hil.errors import RigError, close_matches
-from hil.training.graph.graph import Node
+from hil.training.graph.node import N
 
 BLOCKS = 4
 RANGE = re.compile(r"\s*([\w.]+)\s*(?:-\s*([\w.]+)\s*)?:\s*([1-4])\s*")
 EXAMPLE = "conv1-pw3:1,pw4-pw7:2,pw8:3,pw9-fc1:4"
 
 
-def by_share(nodes: Sequence[Node]) -> list[Node]:
+def by_share(nodes: Sequence[N]) -> list[N]:
     """Return the nodes with blocks of equal shares of the multiply-accumulates; the middle of a layer decides."""
     total, before, found = max(sum(node.macs for node in nodes), 1), 0, []
     for node in nodes:
@@ -24,7 +24,7 @@ def by_share(nodes: Sequence[Node]) -> list[Node]:
     return found
 
 
-def by_map(nodes: Sequence[Node], text: str) -> list[Node]:
+def by_map(nodes: Sequence[N], text: str) -> list[N]:
     """Return the nodes with the blocks of a map: ranges of layers by name or by number from 0, each with its block.
 
     Raises:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.graph import Graph, Node
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.tflite.buffers import with_constants
 from hil.training.tflite.importing import Imported
 from hil.training.tflite.model import ABSENT, Model
@@ -47,15 +48,15 @@ def with_weights_of(data: bytes, model: Model, imported: Imported, trained: Grap
     changed: dict[str, int] = {}
     if [_kind(layer) for layer in imported.graph.layers] != [_kind(layer) for layer in trained.layers]:
         raise RigError("the trained network has other layers than the model: give the model that it was imported from.")
+    known, new = (graph.own_of(Tflite8Parameters) for graph in (imported.graph, trained))
     for index, source in imported.sources.items():
-        before, after = imported.graph.layers[index], trained.layers[index]
-        assert before.own is not None and after.own is not None
+        before = imported.graph.layers[index]
         weights = array_of(model.tensors[source.weights], "i1", imported.operators[index])
         bias = None
         if source.bias != ABSENT:
             bias = array_of(model.tensors[source.bias], "<i4", imported.operators[index])
         try:
-            new_weights, new_bias = tensors_of(before.op, source, before.own, after.own, weights, bias)
+            new_weights, new_bias = tensors_of(before.op, source, known[index], new[index], weights, bias)
         except RigError as error:
             raise RigError(f"{before.name}, {imported.operators[index]}, cannot be exported: {error}.") from error
         count = int((new_weights != weights).sum())
@@ -71,4 +72,5 @@ def with_weights_of(data: bytes, model: Model, imported: Imported, trained: Grap
 
 def _kind(layer: Node) -> tuple[object, ...]:
     """Return what training does not change."""
-    return layer.op, layer.reads, layer.in_shape, layer.out_shape, layer.kernel, layer.scale, layer.zero
+    grid = (layer.scale, layer.zero) if isinstance(layer, Tflite8Node) else ()
+    return layer.op, layer.reads, layer.in_shape, layer.out_shape, layer.kernel, grid

@@ -9,7 +9,8 @@ from math import prod
 from hil.errors import RigError
 from hil.training.graph.file import NetworkFileError, decode, encode
 from hil.training.graph.file_checks import LEAST_CLASSES, MOST_CLASSES, MOST_LAYERS
-from hil.training.graph.graph import Graph, Node, Op, named
+from hil.training.graph.graph import Graph, Op, named
+from hil.training.graph.node import Tflite8Node
 from hil.training.tflite.blocks import by_map, by_share
 from hil.training.tflite.model import Model
 from hil.training.tflite.operators import KINDS
@@ -81,7 +82,7 @@ def _begin(walk: Walk, name: str) -> None:
         walk.values[tensor.index] = Value(0, shape, *grid_of(tensor, "the input"))
 
 
-def _ended(walk: Walk, name: str) -> list[Node]:
+def _ended(walk: Walk, name: str) -> list[Tflite8Node]:
     """Return the layers with their names, the last one fully connected.
 
     Raises:
@@ -102,7 +103,7 @@ def _ended(walk: Walk, name: str) -> list[Node]:
     return [replace(node, name=title) for node, title in zip(walk.nodes, names, strict=True)]
 
 
-def _without_window(node: Node) -> Node:
+def _without_window(node: Tflite8Node) -> Tflite8Node:
     """Return a convolution with one window, which is the whole image, as the fully connected layer that it is."""
     whole = node.op in (Op.CONV2D, Op.POINTWISE) and node.kernel == node.in_shape[:2] and node.pad == (0, 0)
     if not whole or node.out_shape[:2] != (1, 1) or node.own is None:
@@ -111,7 +112,7 @@ def _without_window(node: Node) -> Node:
     return replace(node, op=Op.FULLY_CONNECTED, own=own, kernel=(0, 0), stride=(0, 0))
 
 
-def _graph(walk: Walk, name: str, nodes: list[Node]) -> Graph:
+def _graph(walk: Walk, name: str, nodes: list[Tflite8Node]) -> Graph:
     """Return the network.
 
     Raises:

@@ -9,6 +9,7 @@ from math import prod
 from hil.errors import RigError
 from hil.training.graph.factors import add_factors, mean_factor
 from hil.training.graph.graph import Op
+from hil.training.graph.node import Table
 from hil.training.tflite.model import Operator
 from hil.training.tflite.tables import BY_ELEMENT, RELUS, requantizing, table_of
 from hil.training.tflite.values import CURE, Value, grid_of, image_of, numbers_of
@@ -53,7 +54,7 @@ def _by_element(walk: Walk, operator: Operator) -> None:
     if operator.name in RELUS and given == out and walk.limit_last(operator, value):
         return
     node = walk.layer(operator, Op.TABLE, (value,), value.shape)
-    walk.append(operator, replace(node, table=table_of(operator, given, out)))
+    walk.append(operator, replace(node, factors=Table.holding(table_of(operator, given, out))))
 
 
 def _quantize(walk: Walk, operator: Operator) -> None:
@@ -71,8 +72,8 @@ def _quantize(walk: Walk, operator: Operator) -> None:
     if grid == (value.scale, value.zero):
         walk.fold(operator, value)
         return
-    table = requantizing((value.scale, value.zero), grid, walk.runtime)
-    walk.append(operator, replace(walk.layer(operator, Op.TABLE, (value,), value.shape), table=table))
+    table = Table.holding(requantizing((value.scale, value.zero), grid, walk.runtime))
+    walk.append(operator, replace(walk.layer(operator, Op.TABLE, (value,), value.shape), factors=table))
 
 
 def _reshape(walk: Walk, operator: Operator) -> None:

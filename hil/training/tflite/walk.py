@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from hil.errors import RigError
-from hil.training.graph.graph import Node, Op, Shape
+from hil.training.graph.graph import Op, Shape
+from hil.training.graph.node import Tflite8Node
 from hil.training.tflite.activations import activation_of, limits
 from hil.training.tflite.model import ABSENT, Model, Operator, Tensor
 from hil.training.tflite.runtimes import rounding_of
@@ -31,7 +32,7 @@ class Walk:
     model: Model
     runtime: str
     values: dict[int, Value] = field(default_factory=dict)
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[Tflite8Node] = field(default_factory=list)
     tensors: list[int] = field(default_factory=list)
     operators: list[str] = field(default_factory=list)
     sources: dict[int, Source] = field(default_factory=dict)
@@ -93,7 +94,7 @@ class Walk:
         """Make the output of an operator a value that is there already."""
         self.values[operator.outputs[0]] = value
 
-    def layer(self, operator: Operator, op: Op, values: tuple[Value, ...], shape: Shape) -> Node:
+    def layer(self, operator: Operator, op: Op, values: tuple[Value, ...], shape: Shape) -> Tflite8Node:
         """Return a layer that reads values and has scale, zero point and limits of an operator's output.
 
         Raises:
@@ -103,12 +104,12 @@ class Walk:
         low, high = limits(operator, scale, zero, activation_of(operator))
         reads = tuple(value.number for value in values)
         rounding = rounding_of(self.runtime, operator.name)
-        return Node(
+        return Tflite8Node(
             "", op, reads, self.shape_of(values[0]), shape, act_min=low, act_max=high, scale=scale, zero=zero,
             rounding=rounding,
         )  # fmt: skip
 
-    def append(self, operator: Operator, node: Node) -> None:
+    def append(self, operator: Operator, node: Tflite8Node) -> None:
         """Append a layer, whose output is that of an operator."""
         self.nodes.append(node)
         self.tensors.append(operator.outputs[0])

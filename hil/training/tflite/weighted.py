@@ -6,7 +6,8 @@ from dataclasses import replace
 from math import prod
 
 from hil.errors import RigError
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.graph import Op
+from hil.training.graph.node import Tflite8Node
 from hil.training.tflite.model import Operator
 from hil.training.tflite.values import CURE, Value, image_of
 from hil.training.tflite.walk import Walk
@@ -68,7 +69,9 @@ def fully_connected(walk: Walk, operator: Operator) -> None:
     _append(walk, operator, constants, value, node, is_first=False)
 
 
-def _append(walk: Walk, operator: Operator, constants: Constants, value: Value, node: Node, is_first: bool) -> None:
+def _append(
+    walk: Walk, operator: Operator, constants: Constants, value: Value, node: Tflite8Node, is_first: bool
+) -> None:
     own, source = layer_weights(constants, node.op, is_first, (value.scale, node.scale), operator)
     walk.sources[len(walk.nodes)] = source
     walk.append(operator, replace(node, own=own))

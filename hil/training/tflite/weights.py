@@ -10,7 +10,8 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.contents import LARGEST_BIAS, LARGEST_SCALE, SMALLEST_SCALE
 from hil.training.graph.factors import LARGEST_SHIFT, SMALLEST_SHIFT, multiplier_of
-from hil.training.graph.graph import Op, Parameters
+from hil.training.graph.graph import Op
+from hil.training.graph.node import Tflite8Parameters
 from hil.training.tflite.model import ABSENT, Model, Operator, Tensor
 from hil.training.tflite.values import CURE, QUANTIZE, array_of
 
@@ -102,7 +103,7 @@ def _biases(model: Model, index: int, channels: int, operator: Operator) -> np.n
 
 def layer_weights(
     constants: Constants, op: Op, is_first: bool, scales: tuple[float, float], operator: Operator
-) -> tuple[Parameters, Source]:
+) -> tuple[Tflite8Parameters, Source]:
     """Return weights, biases and factors of a layer.
 
     Args:
@@ -142,7 +143,7 @@ def layer_weights(
         pairs[index] = pairs[index][0], pairs[index][1] + 1
     if any(shift > LARGEST_SHIFT for _, shift in pairs):
         raise RigError(f"{operator} has a factor of {factors.max()}: {CURE}.")
-    return Parameters(
+    return Tflite8Parameters(
         np.ascontiguousarray(np.moveaxis(by_channel, 0, -1 if op is Op.DEPTHWISE else 0)).astype(np.int8),
         bias.astype(np.int32),
         np.array([multiplier for multiplier, _ in pairs], np.int32),
@@ -162,7 +163,12 @@ def _half(values: np.ndarray) -> np.ndarray:
 
 
 def tensors_of(
-    op: Op, source: Source, first: Parameters, trained: Parameters, weights: np.ndarray, bias: np.ndarray | None
+    op: Op,
+    source: Source,
+    first: Tflite8Parameters,
+    trained: Tflite8Parameters,
+    weights: np.ndarray,
+    bias: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return weights and biases of the model with what training changed in a layer.
 

@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.tflite_layers import drawn, parameters
 from hil.training.formats.tflite8 import forward_scratch
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.graph import Op
+from hil.training.graph.node import Tflite8Node
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window
 
@@ -38,7 +39,7 @@ def check(machine, rng, x, weights, window, zero):
 def layer_of(op, in_shape, outputs, window):
     """Return a layer as the memory plan asks for its scratch."""
     out_shape = (*window.out, outputs)
-    return Node(op.name, op, (0,), in_shape, out_shape, window.kernel, window.stride, window.padding)
+    return Tflite8Node(op.name, op, (0,), in_shape, out_shape, window.kernel, window.stride, window.padding)
 
 
 def windows_of(size, kernel, padding, stride):

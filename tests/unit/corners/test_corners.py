@@ -72,8 +72,8 @@ def test_scales_of_the_even_networks_are_powers_of_two(graphs: list[Graph]) -> N
     even = [graph for corner, graph in zip(CORNERS, graphs, strict=True) if "-even" in corner.network]
     assert {layer.format for graph in even for layer in graph.layers} == {Format.TFLITE8, Format.W16A8, Format.AFFINE8}
     for graph in even:
-        scales = [graph.scale, *(layer.scale for layer in graph.layers)]
-        scales += [float(scale) for layer in graph.layers if layer.own is not None for scale in layer.own.scale]
+        scales = [graph.scale_of(value) for value in range(len(graph.layers) + 1)]
+        scales += [float(scale) for own in graph.own.values() for scale in np.atleast_1d(own.scale)]
         assert {math.frexp(scale)[0] for scale in scales} == {0.5}, graph.name
 
 

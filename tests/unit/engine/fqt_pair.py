@@ -11,7 +11,8 @@ import numpy as np
 from engine.host_engine import Engine, EngineRefused
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.file import encode
-from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, named
+from hil.training.graph.graph import LARGEST_FLOAT, Graph, Node, Op, Parameters, named
+from hil.training.graph.node import Affine8Node, Affine8Parameters
 from hil.training.methods.fqt_settings import Settings
 from hil.training.reference.methods import StepFailed
 from hil.training.reference.methods.fqt import Fqt
@@ -39,7 +40,7 @@ class Small:
         """Append a pointwise layer, of the value before it."""
         bias = [0.0] * len(rows) if bias is None else bias
         weights = np.array(rows, np.int8).reshape(len(rows), 1, 1, -1)
-        own = Parameters(weights, np.array(bias, np.float32), scale=np.array([s_w], np.float32), zero=z_w)
+        own = Affine8Parameters(weights, np.array(bias, np.float32), scale=s_w, zero=z_w)
         return self._append(Op.POINTWISE, (len(self._nodes),), len(rows), ends, limits, own)
 
     def plain(self, op: Op, reads: tuple[int, ...], ends: tuple[float, float], most: float = H) -> Small:
@@ -58,7 +59,7 @@ class Small:
         kernel, stride = ((1, 1), (1, 1)) if own is not None else ((0, 0), (0, 0))
         low, high = (float(np.float32(end)) for end in ends)
         shapes = (1, 1, self._sizes[reads[0]]), (1, 1, outputs)
-        node = Node(
+        node = Affine8Node(
             "",
             op,
             reads,
@@ -69,7 +70,6 @@ class Small:
             int(own is not None),
             *limits,
             own=own,
-            format=Format.AFFINE8,
             low=low,
             high=high,
         )

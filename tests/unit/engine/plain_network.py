@@ -48,7 +48,7 @@ class PlainLayer:
         assert node.op in (Op.FULLY_CONNECTED, Op.POINTWISE)
         rows = node.own.weights.reshape(node.channels, -1).tolist()
         return cls(
-            node.op, node.reads, *ends, rows, [exact(b) for b in node.own.bias], exact(node.own.scale[0]), node.own.zero
+            node.op, node.reads, *ends, rows, [exact(b) for b in node.own.bias], exact(node.own.scale), node.own.zero
         )
 
     def take(self, weights: bytes, biases: bytes) -> None:

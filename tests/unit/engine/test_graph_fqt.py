@@ -15,7 +15,8 @@ from reference.test_fqt_properties import CHOSEN
 
 from engine.fqt_pair import Pair
 from hil.errors import RigError
-from hil.training.graph.graph import LARGEST_FLOAT, Graph, Parameters
+from hil.training.graph.graph import LARGEST_FLOAT, Graph
+from hil.training.graph.node import Float32Parameters
 from hil.training.methods.fqt_settings import Settings
 from hil.training.reference.methods import StepFailed
 from hil.training.reference.methods.fqt import Fqt
@@ -62,7 +63,7 @@ def lively(graph: Graph, rng: np.random.Generator) -> Graph:
         if node.own is not None:
             weights = rng.standard_normal(node.own.weights.shape) * (2 / node.taps) ** 0.5
             biases = rng.uniform(0.0, 0.2, node.own.bias.shape)
-            own = Parameters(weights.astype(np.float32), biases.astype(np.float32))
+            own = Float32Parameters(weights.astype(np.float32), biases.astype(np.float32))
             node = replace(node, own=own, act_min=-LARGEST_FLOAT, act_max=LARGEST_FLOAT)
         layers.append(node)
     return replace(graph, layers=tuple(layers), scale=2.0**-8, zero=-128)

@@ -14,56 +14,61 @@ from network.drawn_affine8 import affine8_graphs
 from hil.training.graph.affine8 import params, with_scales
 from hil.training.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
 from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters
+from hil.training.graph.node import (
+    Affine8Node,
+    Affine8Parameters,
+    Float32Node,
+    Float32Parameters,
+    Tflite8Node,
+    Tflite8Parameters,
+)
 
 from .files import at, parameters_at, patched, same, weights_at
 
 STEM, CONV, SWISH, POOL, DEPTHWISE, GATE, MULTIPLY, ADD, CAST, FLOAT_SWISH, FC = range(11)
 H = LARGEST_FLOAT
 WIDE = {"act_min": -H, "act_max": H}
-A8, F32 = {"format": Format.AFFINE8}, {"format": Format.FLOAT32}
 
 
 def own(*shape: int, channels: int, scale: float = 2.0**-6, zero: int = -20) -> Parameters:
     weights = (np.arange(np.prod(shape)) * 37 % 256 - 128).astype(np.int8).reshape(shape)
-    return Parameters(
-        weights, np.arange(channels, dtype=np.float32) / 8 - 0.25, scale=np.array([scale], np.float32), zero=zero
-    )
+    return Affine8Parameters(weights, np.arange(channels, dtype=np.float32) / 8 - 0.25, scale=scale, zero=zero)
 
 
 def tiny() -> Graph:
     """Return layers of three formats: `tflite8`, then `affine8` with all that is its own, then `float32`."""
-    stem = Parameters(
+    stem = Tflite8Parameters(
         np.full((2, 1, 1, 1), 7, np.int8), np.array([5, -6], np.int32), np.full(2, 2**30 + 5, np.int32),
         np.array([-4, -5], np.int8), np.full(2, 0.25, np.float32),
     )  # fmt: skip
-    fc = Parameters((np.arange(16) / 8 - 1).astype(np.float32).reshape(2, 8), np.full(2, -0.75, np.float32))
+    fc = Float32Parameters((np.arange(16) / 8 - 1).astype(np.float32).reshape(2, 8), np.full(2, -0.75, np.float32))
     square, range_of = (4, 4, 2), {"low": -1.0, "high": 2.0}
     ops = (
-        Node("pw1", Op.POINTWISE, (0,), (4, 4, 1), square, (1, 1), (1, 1), (0, 0), 1, -100, 90, 0.5, -3, stem),
-        Node("conv1", Op.CONV2D, (1,), square, square, (3, 3), (1, 1), (1, 1), 1, 0.0, 6.0, own=own(2, 3, 3, 2, channels=2), low=0.0, high=3.0, **A8),
-        Node("hswish1", Op.HARD_SWISH, (2,), square, square, **range_of, **WIDE, **A8),
-        Node("mean1", Op.AVERAGE_POOL, (3,), square, (1, 1, 2), (4, 4), (4, 4), **WIDE, **A8),
-        Node("dw1", Op.DEPTHWISE, (3,), square, square, (1, 3), (1, 1), (0, 0), 2, -1.0, 2.0, own=own(1, 3, 2, channels=2), **range_of, **A8),
-        Node("pw2", Op.POINTWISE, (4,), (1, 1, 2), (1, 1, 2), (1, 1), (1, 1), (0, 0), 1, 0.0, 1.0, own=own(2, 1, 1, 2, channels=2), low=0.0, high=0.75, **A8),
-        Node("mul1", Op.MULTIPLY, (2, 6), square, square, low=-8.0, high=0.0, **WIDE, **A8),
-        Node("add1", Op.ADD, (7, 1), square, square, low=-2.0, high=2.5, **WIDE, **A8),
-        Node("cast1", Op.CAST, (4,), (1, 1, 2), (1, 1, 2), **WIDE, **F32),
-        Node("hswish2", Op.HARD_SWISH, (9,), (1, 1, 2), (1, 1, 2), **WIDE, **F32),
-        Node("fc1", Op.FULLY_CONNECTED, (10,), (1, 1, 2), (1, 1, 2), block=1, own=replace(fc, weights=fc.weights[:, :2]), **WIDE, **F32),
+        Tflite8Node("pw1", Op.POINTWISE, (0,), (4, 4, 1), square, (1, 1), (1, 1), (0, 0), 1, -100, 90, 0.5, -3, stem),
+        Affine8Node("conv1", Op.CONV2D, (1,), square, square, (3, 3), (1, 1), (1, 1), 1, 0.0, 6.0, own=own(2, 3, 3, 2, channels=2), low=0.0, high=3.0),
+        Affine8Node("hswish1", Op.HARD_SWISH, (2,), square, square, **range_of, **WIDE),
+        Affine8Node("mean1", Op.AVERAGE_POOL, (3,), square, (1, 1, 2), (4, 4), (4, 4), **WIDE),
+        Affine8Node("dw1", Op.DEPTHWISE, (3,), square, square, (1, 3), (1, 1), (0, 0), 2, -1.0, 2.0, own=own(1, 3, 2, channels=2), **range_of),
+        Affine8Node("pw2", Op.POINTWISE, (4,), (1, 1, 2), (1, 1, 2), (1, 1), (1, 1), (0, 0), 1, 0.0, 1.0, own=own(2, 1, 1, 2, channels=2), low=0.0, high=0.75),
+        Affine8Node("mul1", Op.MULTIPLY, (2, 6), square, square, low=-8.0, high=0.0, **WIDE),
+        Affine8Node("add1", Op.ADD, (7, 1), square, square, low=-2.0, high=2.5, **WIDE),
+        Float32Node("cast1", Op.CAST, (4,), (1, 1, 2), (1, 1, 2), **WIDE),
+        Float32Node("hswish2", Op.HARD_SWISH, (9,), (1, 1, 2), (1, 1, 2), **WIDE),
+        Float32Node("fc1", Op.FULLY_CONNECTED, (10,), (1, 1, 2), (1, 1, 2), block=1, own=replace(fc, weights=fc.weights[:, :2]), **WIDE),
     )  # fmt: skip
     ops = (*ops[:4], replace(ops[4], out_shape=(4, 2, 2)), *ops[5:])
-    rounding = {Format.TFLITE8: "single", Format.AFFINE8: "floor", Format.FLOAT32: ""}
-    ops = tuple(replace(node, rounding=rounding[node.format]) for node in ops)
+    rounding = {Tflite8Node: {"rounding": "single"}, Affine8Node: {"rounding": "floor"}, Float32Node: {}}
+    ops = tuple(replace(node, **rounding[type(node)]) for node in ops)
     return with_scales(Graph("tiny", ops, (4, 4, 1), 2, 2.0**-7, 3))
 
 
 def last(inputs: int, outputs: int = 2, **changes: object) -> Graph:
     """Return one fully connected layer in `affine8`."""
     weights = np.zeros((outputs, inputs), np.int8)
-    its = Parameters(weights, np.zeros(outputs, np.float32), scale=np.array([2.0**-8], np.float32))
+    its = Affine8Parameters(weights, np.zeros(outputs, np.float32), scale=2.0**-8, zero=0)
     shape = (1, 1, inputs)
-    node = Node(
-        "fc1", Op.FULLY_CONNECTED, (0,), shape, (1, 1, outputs), block=1, own=its, low=-1.0, high=1.0, **WIDE, **A8
+    node = Affine8Node(
+        "fc1", Op.FULLY_CONNECTED, (0,), shape, (1, 1, outputs), block=1, own=its, low=-1.0, high=1.0, **WIDE
     )
     return with_scales(replace(Graph("last", (node,), shape, max(outputs, 2), 1.0, 0), **changes))
 
@@ -226,8 +231,8 @@ def test_products_positions_and_biases_are_limited() -> None:
     refused(last(2**14 + 1, scale=2.0**-8))
     assert decode(encode(last(1, 1024, scale=2.0**-8)))
     wide = (2**15 + 1, 1, 1)
-    pointwise = Node("pw1", Op.POINTWISE, (0,), wide, wide, (1, 1), (1, 1), (0, 0), 1, own=own(1, 1, 1, 1, channels=1), low=-1.0, high=3.0, **WIDE, **A8)  # fmt: skip
-    pool = Node("mean1", Op.AVERAGE_POOL, (1,), wide, (2**13, 1, 1), (4, 1), (4, 4), **WIDE, **A8)
+    pointwise = Affine8Node("pw1", Op.POINTWISE, (0,), wide, wide, (1, 1), (1, 1), (0, 0), 1, own=own(1, 1, 1, 1, channels=1), low=-1.0, high=3.0, **WIDE)  # fmt: skip
+    pool = Affine8Node("mean1", Op.AVERAGE_POOL, (1,), wide, (2**13, 1, 1), (4, 1), (4, 4), **WIDE)
 
     def ended(first: Node, shape: tuple[int, int, int]) -> Graph:
         return Graph(
@@ -245,7 +250,7 @@ def test_products_positions_and_biases_are_limited() -> None:
 
     refused(ended(pointwise, wide))
     assert decode(encode(ended(pointwise, (2**15, 1, 1))))
-    swish = Node("hswish1", Op.HARD_SWISH, (0,), wide, wide, low=-1.0, high=3.0, **WIDE, **A8)
+    swish = Affine8Node("hswish1", Op.HARD_SWISH, (0,), wide, wide, low=-1.0, high=3.0, **WIDE)
     assert decode(encode(ended(swish, wide)))
     small = last(4, scale=2.0**-30)
     layer = small.layers[0]

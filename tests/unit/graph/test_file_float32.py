@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from network.drawn_float32 import float32_graphs
 
 from hil.training.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
-from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters
+from hil.training.graph.graph import LARGEST_FLOAT, Graph, Op, Parameters
+from hil.training.graph.node import Float32Node, Float32Parameters
 
 from .files import HEADER, RECORD, at, parameters_at, patched, same, weights_at
 
@@ -22,21 +23,20 @@ WIDE = (-H, H)
 
 
 def own(*shape: int, channels: int) -> Parameters:
-    return Parameters(
+    return Float32Parameters(
         (np.arange(np.prod(shape)) / 8 - 1).astype(np.float32).reshape(shape), np.full(channels, -0.75, np.float32)
     )
 
 
 def tiny() -> Graph:
     """One layer of every kind but max_pool; the add reads the output of the pointwise layer and that of conv1."""
-    kind = {"format": Format.FLOAT32}
     ops = (
-        Node("conv1", Op.CONV2D, (0,), (7, 8, 2), (4, 4, 3), (3, 3), (2, 2), (1, 1), 1, 0.0, 6.0, own=own(3, 3, 3, 2, channels=3), **kind),
-        Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (5, 3), (1, 1), (2, 2), 2, 0.0, H, own=own(5, 3, 3, channels=3), **kind),
-        Node("pw1", Op.POINTWISE, (2,), (4, 4, 3), (4, 4, 3), (1, 1), (1, 1), (0, 0), 3, *WIDE, own=own(3, 1, 1, 3, channels=3), **kind),
-        Node("add1", Op.ADD, (3, 1), (4, 4, 3), (4, 4, 3), (0, 0), (0, 0), (0, 0), 0, *WIDE, **kind),
-        Node("mean1", Op.AVERAGE_POOL, (4,), (4, 4, 3), (2, 2, 3), (2, 2), (2, 2), (0, 0), 0, *WIDE, **kind),
-        Node("fc1", Op.FULLY_CONNECTED, (5,), (2, 2, 3), (1, 1, 5), (0, 0), (0, 0), (0, 0), 4, *WIDE, own=own(5, 12, channels=5), **kind),
+        Float32Node("conv1", Op.CONV2D, (0,), (7, 8, 2), (4, 4, 3), (3, 3), (2, 2), (1, 1), 1, 0.0, 6.0, own=own(3, 3, 3, 2, channels=3)),
+        Float32Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (5, 3), (1, 1), (2, 2), 2, 0.0, H, own=own(5, 3, 3, channels=3)),
+        Float32Node("pw1", Op.POINTWISE, (2,), (4, 4, 3), (4, 4, 3), (1, 1), (1, 1), (0, 0), 3, *WIDE, own=own(3, 1, 1, 3, channels=3)),
+        Float32Node("add1", Op.ADD, (3, 1), (4, 4, 3), (4, 4, 3), (0, 0), (0, 0), (0, 0), 0, *WIDE),
+        Float32Node("mean1", Op.AVERAGE_POOL, (4,), (4, 4, 3), (2, 2, 3), (2, 2), (2, 2), (0, 0), 0, *WIDE),
+        Float32Node("fc1", Op.FULLY_CONNECTED, (5,), (2, 2, 3), (1, 1, 5), (0, 0), (0, 0), (0, 0), 4, *WIDE, own=own(5, 12, channels=5)),
     )  # fmt: skip
     return Graph("tiny", ops, (7, 8, 2), 5, 2.0**-7, 0)
 
@@ -129,13 +129,13 @@ def test_products_and_positions_are_limited() -> None:
     """2^17 products of one output and of the error of one input, 2^16 positions."""
 
     def last(inputs: int, outputs: int) -> Graph:
-        parameters = Parameters(np.zeros((outputs, inputs), np.float32), np.zeros(outputs, np.float32))
-        node = Node(
+        parameters = Float32Parameters(np.zeros((outputs, inputs), np.float32), np.zeros(outputs, np.float32))
+        node = Float32Node(
             "fc1", Op.FULLY_CONNECTED, (0,), (1, 2, inputs // 2), (1, 1, outputs), (0, 0), (0, 0), (0, 0), 1, *WIDE
         )
         return Graph(
             "large",
-            (replace(node, own=parameters, format=Format.FLOAT32, rounding=""),),
+            (replace(node, own=parameters),),
             (1, 2, inputs // 2),
             outputs,
             1.0,
@@ -143,21 +143,19 @@ def test_products_and_positions_are_limited() -> None:
         )
 
     assert decode(encode(last(65_535 * 2, 2)))
-    wide = Node("mean1", Op.AVERAGE_POOL, (0,), (257, 256, 1), (257, 256, 1), (1, 1), (1, 1), (0, 0), 0, *WIDE)
+    wide = Float32Node("mean1", Op.AVERAGE_POOL, (0,), (257, 256, 1), (257, 256, 1), (1, 1), (1, 1), (0, 0), 0, *WIDE)
     end = replace(last(257 * 256, 2).layers[0], reads=(1,), in_shape=(257, 256, 1))
-    graph = Graph("wide", (replace(wide, format=Format.FLOAT32, rounding=""), end), (257, 256, 1), 2, 1.0, 0)
+    graph = Graph("wide", (wide, end), (257, 256, 1), 2, 1.0, 0)
     with pytest.raises(NetworkFileError, match="65,792 products or positions") as caught:
         decode(encode(graph))
     assert (caught.value.layer, caught.value.check) == (0, 11)
-    rows = Node("mean1", Op.AVERAGE_POOL, (0,), (512, 512, 1), (512, 512, 1), (1, 1), (1, 1), (0, 0), 0, *WIDE)
-    pooled = replace(rows, out_shape=(256, 256, 1), kernel=(2, 2), stride=(2, 2), format=Format.FLOAT32, rounding="")
+    rows = Float32Node("mean1", Op.AVERAGE_POOL, (0,), (512, 512, 1), (512, 512, 1), (1, 1), (1, 1), (0, 0), 0, *WIDE)
+    pooled = replace(rows, out_shape=(256, 256, 1), kernel=(2, 2), stride=(2, 2))
     shape = (256, 256, 3)
-    spread = Node(
-        "pw1", Op.POINTWISE, (1,), (256, 256, 1), shape, (1, 1), (1, 1), (0, 0), 1, *WIDE, format=Format.FLOAT32
-    )
-    spread = replace(spread, own=Parameters(np.zeros((3, 1, 1, 1), np.float32), np.zeros(3, np.float32)))
+    spread = Float32Node("pw1", Op.POINTWISE, (1,), (256, 256, 1), shape, (1, 1), (1, 1), (0, 0), 1, *WIDE)
+    spread = replace(spread, own=Float32Parameters(np.zeros((3, 1, 1, 1), np.float32), np.zeros(3, np.float32)))
     end = replace(last(256 * 256 * 3 + 1, 2).layers[0], reads=(2,), in_shape=shape)
-    end = replace(end, own=Parameters(np.zeros((2, 256 * 256 * 3), np.float32), np.zeros(2, np.float32)))
+    end = replace(end, own=Float32Parameters(np.zeros((2, 256 * 256 * 3), np.float32), np.zeros(2, np.float32)))
     with pytest.raises(NetworkFileError, match="196,608 products or positions") as caught:
         decode(encode(Graph("long", (pooled, spread, end), (512, 512, 1), 2, 1.0, 0)))
     assert (caught.value.layer, caught.value.check) == (2, 11)

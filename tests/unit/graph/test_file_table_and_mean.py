@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hil.training.graph.file import NetworkFileError, decode, encode
-from hil.training.graph.graph import Graph, MeanFactor, Node, Op
+from hil.training.graph.graph import Graph, MeanFactor, Op
+from hil.training.graph.node import Table, Tflite8Node
 
 from .files import at, parameters_at, patched, same, weights_at
 from .test_file_tflite8 import own
@@ -20,12 +21,12 @@ def tiny() -> Graph:
     """A table, the mean of its output, and a fully connected layer."""
     table = np.arange(-128, 128).astype(np.int8)[::-1].copy()
     layers = (
-        Node("table1", Op.TABLE, (0,), (4, 5, 3), (4, 5, 3), scale=0.5, zero=-3, table=table),
-        Node(
+        Tflite8Node("table1", Op.TABLE, (0,), (4, 5, 3), (4, 5, 3), scale=0.5, zero=-3, factors=Table.holding(table)),
+        Tflite8Node(
             "gap1", Op.MEAN, (1,), (4, 5, 3), (1, 1, 3), act_min=-100, act_max=90, scale=0.75, zero=9,
             factors=MeanFactor(2**29, -31), rounding="single",
         ),
-        Node("fc1", Op.FULLY_CONNECTED, (2,), (1, 1, 3), (1, 1, 300), block=1, own=own(300, 3, channels=300)),
+        Tflite8Node("fc1", Op.FULLY_CONNECTED, (2,), (1, 1, 3), (1, 1, 300), block=1, own=own(300, 3, channels=300)),
     )  # fmt: skip
     return Graph("tiny", layers, (4, 5, 3), 300)
 
@@ -101,8 +102,8 @@ def test_no_other_format_has_them(op: Op, format: int) -> None:
 def test_the_positions_of_a_mean_are_limited(height: int, fits: bool) -> None:
     """2^16: the image itself may have more, since no layer has made it."""
     shape = (height, 256, 1)
-    mean = Node("gap1", Op.MEAN, (0,), shape, (1, 1, 1), factors=MeanFactor(2**31 - 1, 30))
-    fc = Node("fc1", Op.FULLY_CONNECTED, (1,), (1, 1, 1), (1, 1, 2), block=1, own=own(2, 1, channels=2))
+    mean = Tflite8Node("gap1", Op.MEAN, (0,), shape, (1, 1, 1), factors=MeanFactor(2**31 - 1, 30))
+    fc = Tflite8Node("fc1", Op.FULLY_CONNECTED, (1,), (1, 1, 1), (1, 1, 2), block=1, own=own(2, 1, channels=2))
     blob = encode(Graph("wide", (mean, fc), shape, 2))
     if fits:
         assert decode(blob)

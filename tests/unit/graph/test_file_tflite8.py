@@ -15,6 +15,7 @@ from network.drawn_graphs import graphs
 
 from hil.training.graph.file import NetworkFileError, decode, encode, file_size
 from hil.training.graph.graph import AddFactors, Graph, Node, Op, Parameters
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 
 from .files import HEADER, OUTPUT, RECORD, at, parameters_at, patched, same, weights_at
 
@@ -22,7 +23,7 @@ CONV, DEPTHWISE, POINTWISE, ADD, MEAN, FC = range(6)
 
 
 def own(*shape: int, channels: int, weights: int = 3) -> Parameters:
-    return Parameters(
+    return Tflite8Parameters(
         np.full(shape, weights, np.int8),
         np.arange(channels, dtype=np.int32) - 1,
         np.full(channels, 2**30 + 5, np.int32),
@@ -34,12 +35,12 @@ def own(*shape: int, channels: int, weights: int = 3) -> Parameters:
 def tiny() -> Graph:
     """One layer of every kind but max_pool; the add reads the output of the pointwise layer and that of conv1."""
     ops = (
-        Node("conv1", Op.CONV2D, (0,), (7, 8, 2), (4, 4, 3), (3, 3), (2, 2), (1, 1), 1, -100, 90, 0.5, -3, own(3, 3, 3, 2, channels=3)),
-        Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (5, 3), (1, 1), (2, 2), 2, own=own(5, 3, 3, channels=3)),
-        Node("pw1", Op.POINTWISE, (2,), (4, 4, 3), (4, 4, 3), (1, 1), (1, 1), (0, 0), 3, own=own(3, 1, 1, 3, channels=3)),
-        Node("add1", Op.ADD, (3, 1), (4, 4, 3), (4, 4, 3), scale=0.75, zero=9, factors=AddFactors((2**30, 2**30 + 1, 2**31 - 1), (0, -1, -19))),
-        Node("mean1", Op.AVERAGE_POOL, (4,), (4, 4, 3), (2, 2, 3), (2, 2), (2, 2), scale=0.75, zero=9),
-        Node("fc1", Op.FULLY_CONNECTED, (5,), (2, 2, 3), (1, 1, 5), block=4, own=own(5, 12, channels=5)),
+        Tflite8Node("conv1", Op.CONV2D, (0,), (7, 8, 2), (4, 4, 3), (3, 3), (2, 2), (1, 1), 1, -100, 90, 0.5, -3, own(3, 3, 3, 2, channels=3)),
+        Tflite8Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (5, 3), (1, 1), (2, 2), 2, own=own(5, 3, 3, channels=3)),
+        Tflite8Node("pw1", Op.POINTWISE, (2,), (4, 4, 3), (4, 4, 3), (1, 1), (1, 1), (0, 0), 3, own=own(3, 1, 1, 3, channels=3)),
+        Tflite8Node("add1", Op.ADD, (3, 1), (4, 4, 3), (4, 4, 3), scale=0.75, zero=9, factors=AddFactors((2**30, 2**30 + 1, 2**31 - 1), (0, -1, -19))),
+        Tflite8Node("mean1", Op.AVERAGE_POOL, (4,), (4, 4, 3), (2, 2, 3), (2, 2), (2, 2), scale=0.75, zero=9),
+        Tflite8Node("fc1", Op.FULLY_CONNECTED, (5,), (2, 2, 3), (1, 1, 5), block=4, own=own(5, 12, channels=5)),
     )  # fmt: skip
     return Graph("tiny", ops, (7, 8, 2), 5)
 
@@ -216,10 +217,12 @@ def test_products_and_positions_are_limited() -> None:
     def alone(layer: Node, classes: int = 2) -> Graph:
         return Graph("alone", (layer,), layer.in_shape, classes)
 
-    wide = Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 1, 2**15), (1, 1, 2), block=1, own=own(2, 2**15, channels=2))
+    wide = Tflite8Node(
+        "fc1", Op.FULLY_CONNECTED, (0,), (1, 1, 2**15), (1, 1, 2), block=1, own=own(2, 2**15, channels=2)
+    )
     same(decode(encode(alone(wide)), "alone"), alone(wide))
     wider = replace(wide, in_shape=(1, 1, 2**15 + 1), own=own(2, 2**15 + 1, channels=2))
-    pool = Node(
+    pool = Tflite8Node(
         "pool1",
         Op.MAX_POOL,
         (0,),
@@ -230,9 +233,11 @@ def test_products_and_positions_are_limited() -> None:
         scale=float(np.float32(1 / 255)),
         zero=-128,
     )
-    fc = Node("fc1", Op.FULLY_CONNECTED, (0,), (257, 256, 1), (1, 1, 2), block=1, own=own(2, 257 * 256, channels=2))
+    fc = Tflite8Node(
+        "fc1", Op.FULLY_CONNECTED, (0,), (257, 256, 1), (1, 1, 2), block=1, own=own(2, 257 * 256, channels=2)
+    )
     many = Graph("many", (pool, fc), (257, 256, 1), 2)
-    error = Node(
+    error = Tflite8Node(
         "conv1",
         Op.CONV2D,
         (0,),
@@ -244,7 +249,7 @@ def test_products_and_positions_are_limited() -> None:
         1,
         own=own(40, 60, 60, 1, channels=40),
     )
-    after = Node("fc1", Op.FULLY_CONNECTED, (1,), (1, 1, 40), (1, 1, 2), block=1, own=own(2, 40, channels=2))
+    after = Tflite8Node("fc1", Op.FULLY_CONNECTED, (1,), (1, 1, 40), (1, 1, 2), block=1, own=own(2, 40, channels=2))
     for graph in (alone(wider), many, Graph("error", (error, after), (64, 64, 1), 2)):
         with pytest.raises(NetworkFileError) as caught:
             decode(encode(graph))
@@ -258,10 +263,12 @@ def test_a_window_is_taken_where_each_one_sees_the_image(data: st.DataObject) ->
     axis = st.tuples(st.integers(1, 5), st.integers(1, 4), st.integers(0, 5), st.integers(1, 6), st.integers(1, 7))
     axes = [data.draw(axis) for _ in range(2)]
     kernel, stride, pad, size, out = (tuple(numbers) for numbers in zip(*axes, strict=True))
-    conv = Node(
+    conv = Tflite8Node(
         "conv1", Op.CONV2D, (0,), (*size, 1), (*out, 1), kernel, stride, pad, 1, own=own(1, *kernel, 1, channels=1)
     )
-    fc = Node("fc1", Op.FULLY_CONNECTED, (1,), (*out, 1), (1, 1, 2), block=1, own=own(2, out[0] * out[1], channels=2))
+    fc = Tflite8Node(
+        "fc1", Op.FULLY_CONNECTED, (1,), (*out, 1), (1, 1, 2), block=1, own=own(2, out[0] * out[1], channels=2)
+    )
     blob = encode(Graph("windows", (conv, fc), (*size, 1), 2))
     if all(sees_the_image(*its) for its in axes):
         assert encode(decode(blob)) == blob

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,8 @@ from hypothesis import given, settings
 from network.w16a8_graphs import alone, fully_connected, parameters, w16a8_graphs
 
 from hil.training.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
-from hil.training.graph.graph import AddFactors, Format, Graph, Node, Op
+from hil.training.graph.graph import AddFactors, Graph, Op
+from hil.training.graph.node import W16A8Node
 
 from .files import HEADER, RECORD, at, parameters_at, patched, same, weights_at
 
@@ -24,13 +24,12 @@ def tiny() -> Graph:
     conv = parameters(np.full((3, 3, 3, 1), 7), [1, -2, 3], 0.25, (2**30 + 5, -22))
     depthwise = parameters(np.full((3, 3, 3), -9), [4, 5, 6], 0.5, (2**31 - 1, -2), 127)
     layers = (
-        Node("conv1", Op.CONV2D, (0,), (4, 4, 1), (4, 4, 3), (3, 3), (1, 1), (1, 1), 1, -100, 90, 0.5, -3, conv),
-        Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (3, 3), (1, 1), (1, 1), 2, own=depthwise),
-        Node("add1", Op.ADD, (2, 1), (4, 4, 3), (4, 4, 3), scale=0.75, zero=9, factors=AddFactors((2**30, 2**30 + 1, 2**31 - 1), (0, -1, -19))),
-        Node("pool1", Op.MAX_POOL, (3,), (4, 4, 3), (2, 2, 3), (2, 2), (2, 2), scale=0.75, zero=9),
-        Node("fc1", Op.FULLY_CONNECTED, (4,), (2, 2, 3), (1, 1, 3), block=4, own=parameters(np.full((3, 12), 11), [0, 0, 0])),
+        W16A8Node("conv1", Op.CONV2D, (0,), (4, 4, 1), (4, 4, 3), (3, 3), (1, 1), (1, 1), 1, -100, 90, 0.5, -3, conv),
+        W16A8Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (3, 3), (1, 1), (1, 1), 2, own=depthwise),
+        W16A8Node("add1", Op.ADD, (2, 1), (4, 4, 3), (4, 4, 3), scale=0.75, zero=9, factors=AddFactors((2**30, 2**30 + 1, 2**31 - 1), (0, -1, -19))),
+        W16A8Node("pool1", Op.MAX_POOL, (3,), (4, 4, 3), (2, 2, 3), (2, 2), (2, 2), scale=0.75, zero=9),
+        W16A8Node("fc1", Op.FULLY_CONNECTED, (4,), (2, 2, 3), (1, 1, 3), block=4, own=parameters(np.full((3, 12), 11), [0, 0, 0])),
     )  # fmt: skip
-    layers = tuple(replace(layer, format=Format.W16A8, rounding="single") for layer in layers)
     return Graph("tiny", layers, (4, 4, 1), 3, float(np.float32(1 / 255)), -128)
 
 

@@ -10,6 +10,7 @@ import pytest
 from hil.commands.main import main
 from hil.errors import Blocked, RigError
 from hil.training.commands.methods import Method, Setting, methods
+from hil.training.graph.node import WithBias
 from hil.training.methods import METHODS
 from hil.training.networks import build, names
 from hil.trial import TrialSpec, does_not_fit
@@ -84,8 +85,8 @@ def test_the_list_of_networks_says_what_is_in_them(capsys: pytest.CaptureFixture
     assert main(["networks", "--json", "resnet-tiny"]) == 0
     (listed,) = json.loads(capsys.readouterr().out)
     graph = build("resnet-tiny", 7)
-    assert listed["weights"] == sum(layer.own.weights.size for layer in graph.layers if layer.own is not None)
-    assert listed["biases"] == sum(layer.own.bias.size for layer in graph.layers if layer.own is not None)
+    assert listed["weights"] == sum(own.weights.size for own in graph.own.values())
+    assert listed["biases"] == sum(own.bias.size for own in graph.own_of(WithBias).values())
     assert (listed["macs"], tuple(listed["input"])) == (graph.macs, graph.in_shape)
     assert all(0 <= fits <= listed["variants"] for fits in listed["fits"].values())
 

@@ -63,7 +63,7 @@ def _integer(graph: Graph, layer: Node, reads: list[np.ndarray]) -> np.ndarray:
         acc = sum(part * float(np.rint((s / larger) * F(2**14))) for part, s in zip(q, scales, strict=True))
         ratio = float((larger * F(2.0**-14)) / s_y)
     else:
-        s_w = F(layer.own.scale[0])
+        s_w = F(layer.own.scale)
         bias = np.rint(np.clip(layer.own.bias * (F(1) / (scales[0] * s_w)), F(-(2**29)), F(2**29)))
         acc = _products(layer, q[0], layer.own.weights.astype(np.float64) - layer.own.zero) + bias.astype(np.float64)
         ratio = float((scales[0] * s_w) / s_y)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.file import NetworkFileError, decode, encode
 from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, named
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Float32Parameters
 from network.drawn_graphs import graphs
+from network.in_format import in_format
 
 H = LARGEST_FLOAT
 F = np.float32
@@ -35,7 +37,7 @@ def affine8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, casts: bool
     layers: list[Node] = []
 
     def append(layer: Node) -> None:
-        layers.append(replace(layer, rounding=rounding) if layer.format is Format.AFFINE8 else layer)
+        layers.append(replace(layer, rounding=rounding) if isinstance(layer, Affine8Node) else layer)
         nonlocal graph
         graph = with_scales(replace(graph, layers=tuple(layers)))
 
@@ -44,17 +46,17 @@ def affine8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, casts: bool
         is_last = index == len(drawn.layers) - 1
         if is_last and casting and reads[0]:
             shape = layer.in_shape
-            append(Node("", Op.CAST, reads[:1], shape, shape, act_min=-H, act_max=H, format=Format.FLOAT32))
+            append(Float32Node("", Op.CAST, reads[:1], shape, shape, act_min=-H, act_max=H))
             layers.append(_float(replace(layer, reads=(len(layers),)), rng))
             break
         append(_ranged(graph, replace(layer, reads=reads), draw, rng))
         if not is_last and draw(st.integers(0, 3)) == 0:
             shape = layer.out_shape
-            swish = Node("", Op.HARD_SWISH, (len(layers),), shape, shape, format=Format.AFFINE8)
+            swish = Affine8Node("", Op.HARD_SWISH, (len(layers),), shape, shape)
             append(_ranged(graph, swish, draw, rng))
         if not is_last and draw(st.integers(0, 3)) == 0 and max(layer.out_shape[:2]) <= 255:
             before, shape = len(layers), layer.out_shape
-            pool = Node(
+            pool = Affine8Node(
                 "",
                 Op.AVERAGE_POOL,
                 (before,),
@@ -62,10 +64,9 @@ def affine8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, casts: bool
                 (1, 1, shape[2]),
                 shape[:2],
                 (max(shape[:2]),) * 2,
-                format=Format.AFFINE8,
             )
             append(_ranged(graph, pool, draw, rng))
-            pair = Node("", Op.MULTIPLY, (before, before + 1), shape, shape, format=Format.AFFINE8)
+            pair = Affine8Node("", Op.MULTIPLY, (before, before + 1), shape, shape)
             append(_ranged(graph, pair, draw, rng))
         places[index + 1] = len(layers)
     names = named([layer.op for layer in layers])
@@ -91,7 +92,7 @@ def _ranged(graph: Graph, layer: Node, draw: st.DrawFn, rng: np.random.Generator
     own, least = None, F(2.0**-24)
     if layer.own is not None:
         own = _own(layer, scales[0], rng)
-        least = scales[0] * own.scale[0]
+        least = scales[0] * F(own.scale)
     elif layer.op is Op.MULTIPLY:
         least = scales[0] * scales[1]
     act_min, act_max, low, high = -H, H, 0.0, 0.0
@@ -101,9 +102,9 @@ def _ranged(graph: Graph, layer: Node, draw: st.DrawFn, rng: np.random.Generator
         share = 0.0 if kind == "relu" else draw(st.sampled_from([0.0, 0.25, 0.5, 1.0]))
         low, high = float(F(-share * width)) + 0.0, float(F((1 - share) * width))
         act_min, act_max = {"none": (-H, H), "relu": (0.0, H), "bounded": (low, high)}[kind]
-    return Node(
+    return Affine8Node(
         layer.name, layer.op, layer.reads, layer.in_shape, layer.out_shape, layer.kernel, layer.stride, layer.pad,
-        layer.block, act_min, act_max, own=own, format=Format.AFFINE8, low=low, high=high,
+        layer.block, act_min, act_max, own=own, low=low, high=high,
     )  # fmt: skip
 
 
@@ -116,13 +117,11 @@ def _own(layer: Node, s_x: np.float32, rng: np.random.Generator) -> Parameters:
     scale = F(2.0 ** rng.integers(-10, -4) * 0.99)
     bias = (rng.integers(-3000, 3000, layer.channels) * 0.7 * float(s_x * scale)).astype(F) + F(0)
     zero = int(rng.integers(-128, 128))
-    return Parameters(weights.astype(np.int8), bias, scale=np.array([scale], F), zero=zero)
+    return Affine8Parameters(weights.astype(np.int8), bias, scale=float(scale), zero=zero)
 
 
 def _float(layer: Node, rng: np.random.Generator) -> Node:
     assert layer.own is not None
     shape = layer.own.weights.shape
-    own = Parameters(rng.uniform(-1, 1, shape).astype(F), rng.uniform(-1, 1, layer.channels).astype(F))
-    return replace(
-        layer, own=own, act_min=-H, act_max=H, scale=1.0, zero=0, format=Format.FLOAT32, rounding="", factors=None
-    )
+    own = Float32Parameters(rng.uniform(-1, 1, shape).astype(F), rng.uniform(-1, 1, layer.channels).astype(F))
+    return in_format(Float32Node, layer, own=own, act_min=-H, act_max=H)

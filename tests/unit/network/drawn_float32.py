@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Parameters
+from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node
+from hil.training.graph.node import Float32Node, Float32Parameters
 from network.drawn_graphs import graphs
 
 LIMITS = ((-LARGEST_FLOAT, LARGEST_FLOAT), (0.0, LARGEST_FLOAT), (0.0, 6.0), (-0.5, 0.25))
@@ -29,10 +30,12 @@ def _layer(layer: Node, limits: tuple[float, float], magnitude: float, rng: np.r
     low, high = LIMITS[0] if layer.op in POOLS else limits
     own = None
     if layer.own is not None:
-        own = Parameters(_drawn(layer.own.weights.shape, magnitude, rng), _drawn(layer.own.bias.shape, magnitude, rng))
-    return Node(
+        own = Float32Parameters(
+            _drawn(layer.own.weights.shape, magnitude, rng), _drawn(layer.own.bias.shape, magnitude, rng)
+        )
+    return Float32Node(
         layer.name, layer.op, layer.reads, layer.in_shape, layer.out_shape, layer.kernel, layer.stride, layer.pad,
-        layer.block, low, high, own=own, format=Format.FLOAT32,
+        layer.block, low, high, own=own,
     )  # fmt: skip
 
 

@@ -7,19 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import (
-    OPS,
-    POOLS,
-    AddFactors,
-    Format,
-    Graph,
-    MeanFactor,
-    Node,
-    Op,
-    Parameters,
-    Shape,
-    named,
-)
+from hil.training.graph.graph import OPS, POOLS, AddFactors, Format, Graph, MeanFactor, Node, Op, Shape, named
+from hil.training.graph.node import Table, Tflite8Node, Tflite8Parameters
 from network.drawn import drawn_weights
 
 SCALES = st.integers(-12, 4).map(lambda e: float(np.float32(2.0**e * 1.37)))
@@ -53,10 +42,12 @@ def _layer(draw: st.DrawFn, graph: Graph, op: Op, outputs: int = 0) -> Node:
     value = draw(st.integers(0, len(graph.layers)))
     shape = _shape(graph, value)
     low, high = sorted((draw(ZEROS), draw(ZEROS)))
-    common = Node("", op, (value,), shape, shape, act_min=low, act_max=high, scale=draw(SCALES), zero=draw(ZEROS))
+    common = Tflite8Node(
+        "", op, (value,), shape, shape, act_min=low, act_max=high, scale=draw(SCALES), zero=draw(ZEROS)
+    )
     if op is Op.TABLE:
         entries = np.random.default_rng(draw(st.integers(0, 2**32))).integers(-128, 128, 256)
-        return replace(common, act_min=-128, act_max=127, table=entries.astype(np.int8))
+        return replace(common, act_min=-128, act_max=127, factors=Table.holding(entries))
     if op is Op.MEAN:
         factor = MeanFactor(draw(st.integers(2**29, 2**31 - 1)), draw(st.integers(-12, 2)))
         return replace(common, out_shape=(1, 1, shape[2]), factors=factor)
@@ -108,7 +99,7 @@ def _add(draw: st.DrawFn, graph: Graph, layer: Node) -> Node:
 def _weighted(draw: st.DrawFn, layer: Node, shape: tuple[int, ...]) -> Node:
     channels = layer.out_shape[2]
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    own = Parameters(
+    own = Tflite8Parameters(
         drawn_weights(draw, shape),
         rng.integers(-(2**12), 2**12, channels).astype(np.int32),
         rng.integers(2**30, 2**31, channels).astype(np.int32),

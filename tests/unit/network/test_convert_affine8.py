@@ -159,7 +159,7 @@ def test_a_wide_weight_of_a_narrow_output_widens_the_range() -> None:
     )
     floats = FloatGraph("narrow", (replace(one, block=1),), (1, 1, 2), 2)
     graph = from_floats(floats, [(0.0, 1e-3)])
-    width = 255 * graph.scale * float(graph.layers[0].own.scale[0])
+    width = 255 * graph.scale * graph.layers[0].own.scale
     assert graph.layers[0].high == pytest.approx(width)
     assert width > 0.5
 
@@ -179,13 +179,13 @@ def test_from_tflite8_keeps_what_every_value_stands_for(name: str, firsts: tuple
         for old, new in zip(graph.layers[first:], converted.layers[first:], strict=True):
             assert new.scale == pytest.approx(old.scale, rel=1e-6) and new.zero == old.zero
             if old.own is not None:
-                real = new.own.scale[0] * (new.own.weights.astype(float) - new.own.zero)
+                real = new.own.scale * (new.own.weights.astype(float) - new.own.zero)
                 was = old.own.weights * (
                     old.own.scale
                     if old.op is Op.DEPTHWISE
                     else old.own.scale.reshape(-1, *[1] * (old.own.weights.ndim - 1))
                 )
-                assert np.abs(real - was).max() <= 0.51 * new.own.scale[0]
+                assert np.abs(real - was).max() <= 0.51 * new.own.scale
         starts = [np.stack([one[value] for one in theirs]) for value in range(first + 1)]
         logits = after(converted, first, starts)
         same = logits.argmax(1) == np.stack([one[-1].reshape(-1) for one in theirs]).argmax(1)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.graph.file import NetworkFileError, decode, encode
-from hil.training.graph.graph import POOLS, Format, Graph, Node, Op, Parameters
+from hil.training.graph.graph import POOLS, Format, Graph, Op
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.networks import build, names
 from hil.training.networks.convert_w16a8 import W8, W16, from_floats, from_tflite8, parameters, with_prototypes
 from hil.training.networks.drawing import calibration_images
@@ -27,7 +28,7 @@ INPUT = float(np.float32(1 / 255))
 
 
 def tflite_layer(weights: object, scales: object, bias: object, scale: float) -> Graph:
-    own = Parameters(
+    own = Tflite8Parameters(
         np.array(weights, np.int8),
         np.array(bias, np.int32),
         np.full(len(weights), 2**30, np.int32),  # type: ignore[arg-type]
@@ -35,7 +36,7 @@ def tflite_layer(weights: object, scales: object, bias: object, scale: float) ->
         np.array(scales, np.float32),
     )
     outputs, inputs = own.weights.shape
-    node = Node(
+    node = Tflite8Node(
         "fc1", Op.FULLY_CONNECTED, (0,), (1, 1, inputs), (1, 1, outputs), block=1, scale=float(np.float32(scale)), own=own
     )  # fmt: skip
     return Graph("one", (node,), node.in_shape, outputs, INPUT, -128)
@@ -49,11 +50,11 @@ def test_the_vectors_of_the_text(largest: int, scale: str, weights: list[list[in
     graph = from_tflite8(tflite_layer([[100, -127], [50, 3]], [0.01, 0.002], [1000, -20000], 0.05), largest)
     own = graph.layers[0].own
     assert own is not None and own.largest == largest
-    assert float(own.scale[0]) == float.fromhex(scale)
+    assert own.scale == float.fromhex(scale)
     assert own.weights.tolist() == weights
     if largest == W16:
         assert own.bias.tolist() == [253984, -1015937]
-        assert (own.multiplier.tolist(), own.shift.tolist()) == ([1738412510], [-18])
+        assert (own.multiplier, own.shift) == (1738412510, -18)
     assert {layer.rounding for layer in graph.layers} == {"single"} and graph.formats == (Format.W16A8,)
 
 
@@ -72,7 +73,7 @@ def test_weights_of_tflite8_stay_within_half_a_step(name: str, largest: int) -> 
             if before.op is Op.DEPTHWISE
             else before.own.scale.reshape(-1, *[1] * (before.own.weights.ndim - 1))
         )
-        real, step = before.own.weights * by_channel.astype(float), float(after.own.scale[0])
+        real, step = before.own.weights * by_channel.astype(float), after.own.scale
         assert np.abs(after.own.weights * step - real).max() <= step / 2 * (1 + 1e-6)
         assert np.abs(after.own.weights.astype(int)).max() == {W16: 32256, W8: 126}[largest]
         unit = step * old.scale_of(before.reads[0])
@@ -151,9 +152,9 @@ def test_a_factor_is_that_of_the_scales(
     except RigError as refused:
         assert "calibrate with other images" in str(refused)
         return
-    scale = float(own.scale[0])
+    scale = own.scale
     real = scale * INPUT / node.scale
-    assert math.isclose(int(own.multiplier[0]) * 2.0 ** (int(own.shift[0]) - 31), real, rel_tol=2**-30)
+    assert math.isclose(own.multiplier * 2.0 ** (own.shift - 31), real, rel_tol=2**-30)
     assert np.abs(own.weights * scale - weights).max() <= scale * 0.51
     graph = Graph("one", (replace(node, own=own),), node.in_shape, 3, INPUT, zero)
     assert encode(decode(encode(graph))) == encode(graph)

@@ -7,6 +7,7 @@ import pytest
 
 from hil.training.data import load
 from hil.training.graph.graph import Format
+from hil.training.graph.node import Float32Parameters
 from hil.training.methods.qzo_ff_settings import Settings
 from hil.training.networks import build, find_network
 from hil.training.networks.convert_w16a8 import W8, W16, from_tflite8, with_head
@@ -82,4 +83,8 @@ def test_room_for_a_new_head(largest: int) -> None:
     assert np.abs(own.weights).max() == pytest.approx((126 if largest == W8 else 32256) / 4, abs=1)
     logits = features @ weights.T
     assert 255 * headed.layers[-1].scale == pytest.approx(4 * (logits.max() - logits.min()), rel=1e-3)
-    assert with_float_head(graph, weights, bias).layers[-1].own.weights.dtype == np.float32  # type: ignore[union-attr]
+    floats = in_float32(floats_of(build("lenet5-tflite", 1)))
+    assert (
+        with_float_head(floats, weights, bias).own_of(Float32Parameters)[len(floats.layers) - 1].weights.dtype
+        == np.float32
+    )

@@ -7,23 +7,20 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import Format, Graph, Node, Op, Parameters
+from hil.training.graph.graph import Format, Graph, Node, Op
+from hil.training.graph.node import W16A8Node, W16A8Parameters
 from hil.training.graph.w16a8_contents import MOST_PRODUCTS, needs_saturating_shift
 from network.drawn_graphs import graphs
+from network.in_format import in_format
 
 
 def parameters(
     weights: object, bias: object, scale: float = 2.0**-15, factor: tuple[int, int] = (2**30, -15), largest: int = 32767
-) -> Parameters:
+) -> W16A8Parameters:
     """Return the parameters of a layer with weights."""
     multiplier, shift = factor
-    return Parameters(
-        np.array(weights, "<i2"),
-        np.array(bias, np.int32),
-        np.array([multiplier], np.int32),
-        np.array([shift], np.int8),
-        np.array([scale], np.float32),
-        largest=largest,
+    return W16A8Parameters(
+        np.array(weights, "<i2"), np.array(bias, np.int32), multiplier, shift, float(np.float32(scale)), largest
     )
 
 
@@ -37,7 +34,7 @@ def fully_connected(weights: object, bias: object, **others: object) -> Node:
     own = parameters(weights, bias, **others.pop("own", {}))  # type: ignore[arg-type]
     outputs, inputs = own.weights.shape
     shapes = (1, 1, inputs), (1, 1, outputs)
-    return Node("fc1", Op.FULLY_CONNECTED, (0,), *shapes, block=1, own=own, format=Format.W16A8, **others)  # type: ignore[arg-type]
+    return W16A8Node("fc1", Op.FULLY_CONNECTED, (0,), *shapes, block=1, own=own, **others)  # type: ignore[arg-type]
 
 
 def text_network() -> Graph:
@@ -49,10 +46,9 @@ def text_network() -> Graph:
     )
     second = parameters([[30000, -9000, 12000], [-25000, 18000, -6000]], [0, 30000], 2.0**-14)
     layers = (
-        Node("fc1", Op.FULLY_CONNECTED, (0,), (2, 2, 1), (1, 1, 3), block=1, scale=2.0**-7, zero=-128, own=first),
-        Node("fc2", Op.FULLY_CONNECTED, (1,), (1, 1, 3), (1, 1, 2), block=2, scale=2.0**-5, zero=3, own=second),
+        W16A8Node("fc1", Op.FULLY_CONNECTED, (0,), (2, 2, 1), (1, 1, 3), block=1, scale=2.0**-7, zero=-128, own=first),
+        W16A8Node("fc2", Op.FULLY_CONNECTED, (1,), (1, 1, 3), (1, 1, 2), block=2, scale=2.0**-5, zero=3, own=second),
     )
-    layers = tuple(replace(layer, format=Format.W16A8, rounding="single") for layer in layers)
     return Graph("text", layers, (2, 2, 1), 2, float(np.float32(1 / 255)), -128)
 
 
@@ -77,5 +73,5 @@ def w16a8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6) -> Graph:
             bias = rng.integers(-(2**16), 2**16, layer.channels)
             own = parameters(weights, bias, 2.0 ** rng.uniform(-16, 0), (int(rng.integers(2**30, 2**31)), shift), w_max)
             assert layer.taps <= MOST_PRODUCTS
-        layers.append(replace(layer, own=own, format=Format.W16A8, rounding="single"))
+        layers.append(in_format(W16A8Node, layer, own=own))
     return replace(graph, layers=tuple(layers))

@@ -12,7 +12,8 @@ from hil.errors import RigError
 from hil.training.formats import FORMATS, kernels_of
 from hil.training.graph.chain import chain
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import CHAINS, Format, Node, Op, Parameters
+from hil.training.graph.graph import CHAINS, Format, Op
+from hil.training.graph.node import ChainNode, ChainParameters
 from hil.training.methods import find_method
 from hil.training.reference.methods import reference_of
 
@@ -36,8 +37,8 @@ def test_a_format_of_a_plugin_is_trained(plugin: Callable[..., Path], tmp_path: 
     assert (format.name, Format(NUMBER) is format, kernels_of(format).NUMBER) == ("FIXED77", True, NUMBER)
     assert "fixed77" in FORMATS and CHAINS[format].values == np.dtype("int16")
     weights = np.random.default_rng(1).integers(-9000, 9000, (10, 784)).astype(np.int16)
-    own = Parameters(weights, exponent=-16)
-    layer = Node("fc1", Op.FULLY_CONNECTED, (0,), (28, 28, 1), (1, 1, 10), block=1, own=own, format=format)
+    own = ChainParameters(weights, exponent=-16)
+    layer = ChainNode("fc1", Op.FULLY_CONNECTED, (0,), (28, 28, 1), (1, 1, 10), block=1, own=own, format=format)
     network = decode(encode(chain([layer], 10)), "mine")
     assert network.layers[0].format is format and np.array_equal(network.layers[0].own.weights, weights)  # type: ignore[union-attr]
     learner = reference_of(find_method("elasticzo-int8").on(network, "full-bp", batch=2))

@@ -9,6 +9,7 @@ import numpy as np
 
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, Shape, named
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Float32Parameters
 
 H = LARGEST_FLOAT
 LIMITS = {"none": (-H, H), "relu": (0.0, H), "relu6": (0.0, 6.0), "hard_sigmoid": (0.0, 1.0)}
@@ -51,12 +52,14 @@ class Maker:
         if shape is not None:
             own = drawn(self._weighted, shape, out[2], self._format)
             self._weighted += 1
-        low, high = range if self._format is A8 else (0.0, 0.0)
+        kind, more = (
+            (Affine8Node, dict(zip(("low", "high"), range, strict=True))) if self._format is A8 else (Float32Node, {})
+        )
+        act_min, act_max = LIMITS[activation]
         self.nodes.append(
-            Node(
+            kind(
                 "", op, reads, inside, out, (kernel, kernel), (stride, stride), (pad, pad), int(own is not None),
-                *LIMITS[activation],
-                own=own, format=self._format, low=low, high=high,
+                act_min, act_max, own=own, **more,
             )
         )  # fmt: skip
         self._shapes.append(out)
@@ -64,9 +67,9 @@ class Maker:
     def graph(self, rounding: str = "nearest") -> Graph:
         """Return the graph."""
         names = named([node.op for node in self.nodes])
-        roundings = [rounding if node.format is A8 else "" for node in self.nodes]
+        roundings = [{"rounding": rounding} if node.format is A8 else {} for node in self.nodes]
         nodes = tuple(
-            replace(node, name=name, rounding=its) for node, name, its in zip(self.nodes, names, roundings, strict=True)
+            replace(node, name=name, **its) for node, name, its in zip(self.nodes, names, roundings, strict=True)
         )
         graph = Graph("drawn", nodes, self._shapes[0], CLASSES, self._scale, self._zero)
         return with_scales(graph)
@@ -79,8 +82,8 @@ def drawn(number: int, shape: tuple[int, ...], channels: int, format: Format) ->
     zero = 29 * number % 64 - 32
     bias = (((3 * o + 2 * number + 1) % 5 - 1) / 8).astype(np.float32)
     if format is F32:
-        return Parameters(((q - zero) / 256).astype(np.float32), bias)
-    return Parameters(q.astype(np.int8), bias, scale=np.array([S_W], np.float32), zero=zero)
+        return Float32Parameters(((q - zero) / 256).astype(np.float32), bias)
+    return Affine8Parameters(q.astype(np.int8), bias, scale=S_W, zero=zero)
 
 
 def network_a(format: Format = A8, rounding: str = "nearest", cast: bool = False) -> Graph:

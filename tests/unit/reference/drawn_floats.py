@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from network.drawn_float32 import LIMITS
 
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Node, Op, Parameters
+from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Node, Op
+from hil.training.graph.node import Float32Node, Float32Parameters
 
 LARGEST_TRAINED = 2.0**56  # magnitude of a weight
 KINDS = ("uniform", "subnormal", "largest", "far apart", "few", "positive", "zero")
@@ -75,9 +76,7 @@ def layers(draw: st.DrawFn, op: Op, handed_through: bool = False) -> Node:
         Op.DEPTHWISE: (*kernel, outputs),
         Op.FULLY_CONNECTED: (outputs, height * width * shape[2]),
     }.get(op)
-    own = None if of_weights is None else Parameters(draw(trained(of_weights)), draw(trained((outputs,))))
+    own = None if of_weights is None else Float32Parameters(draw(trained(of_weights)), draw(trained((outputs,))))
     low, high = LIMITS[0] if op in POOLS else draw(st.sampled_from(LIMITS))
     reads = (0, 1) if op is Op.ADD else (0,)
-    return Node(
-        "layer", op, reads, shape, (*out, outputs), kernel, stride, pad, 0, low, high, own=own, format=Format.FLOAT32
-    )
+    return Float32Node("layer", op, reads, shape, (*out, outputs), kernel, stride, pad, 0, low, high, own=own)

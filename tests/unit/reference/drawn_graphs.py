@@ -5,11 +5,12 @@ Biases and multipliers are chosen so that a layer's outputs fill its range for r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hil.training.graph.graph import KIND, AddFactors, Graph, MeanFactor, Node, Op, Parameters, Shape
+from hil.training.graph.graph import KIND, AddFactors, Graph, MeanFactor, Node, Op, Shape
+from hil.training.graph.node import Table, Tflite8Node, Tflite8Parameters
 from tests.oracle import tflite_graph as spec
 
 SPREAD = 45  # standard deviation of a layer's outputs, in steps
@@ -62,7 +63,7 @@ class Builder:
         else:
             scale, (zero, low, high) = float(np.float32(self.rng.uniform(0.02, 0.06))), self._activation()
         read, own = len(self.layers), None
-        plain = Node(
+        plain = Tflite8Node(
             self._name(op), op, (read,), self.shape, out_shape, kernel, stride, pad, 0, low, high, scale, zero,
             rounding=self.rounding,
         )  # fmt: skip
@@ -80,7 +81,7 @@ class Builder:
             factor_parts(np.array(f)) for f in (scales[0] / largest, scales[1] / largest, largest / (2**20 * scale))
         ]
         factors = AddFactors(tuple(int(m) for m, _ in parts), tuple(int(s) for _, s in parts))
-        layer = Node(
+        layer = Tflite8Node(
             self._name(Op.ADD),
             Op.ADD,
             reads,
@@ -102,7 +103,7 @@ class Builder:
         multiplier, shift = factor_parts(np.array(self._last_scale / (scale * height * width)))
         halved = int(self.rng.integers(2))  # M may be below 2^30
         self._add(
-            Node(
+            Tflite8Node(
                 self._name(Op.MEAN), Op.MEAN, (len(self.layers),), self.shape, (1, 1, channels), act_min=low,
                 act_max=high, scale=scale, zero=zero, factors=MeanFactor(int(multiplier) >> halved, int(shift) + halved),
                 rounding=self.rounding,
@@ -117,7 +118,16 @@ class Builder:
         table = np.clip(np.rint(bent), -128, 127).astype(np.int8)
         reads = (len(self.layers),)
         self._add(
-            Node(self._name(Op.TABLE), Op.TABLE, reads, self.shape, self.shape, scale=scale, zero=zero, table=table),
+            Tflite8Node(
+                self._name(Op.TABLE),
+                Op.TABLE,
+                reads,
+                self.shape,
+                self.shape,
+                scale=scale,
+                zero=zero,
+                factors=Table.holding(table),
+            ),
             None,
         )
 
@@ -125,9 +135,9 @@ class Builder:
     def _last_scale(self) -> float:
         return self.graph.scale_of(len(self.layers))
 
-    def _add(self, layer: Node, own: Parameters | None) -> None:
+    def _add(self, layer: Tflite8Node, own: Tflite8Parameters | None) -> None:
         block = 0 if own is None else int(self.rng.integers(1, 5))
-        layer = Node(**{**layer.__dict__, "own": own, "block": block})
+        layer = replace(layer, own=own, block=block)
         self.layers.append(layer)
         weights = (None, None) if own is None else (own.weights, own.bias)
         self.values.append(spec.run(self.graph, layer, [self.values[v] for v in layer.reads], *weights))
@@ -140,7 +150,7 @@ class Builder:
         kind, zero = self.rng.integers(3), int(self.rng.integers(-128, 20))
         return zero, -128 if kind == 0 else zero, 127 if kind < 2 else min(127, zero + int(self.rng.integers(60, 160)))
 
-    def _parameters(self, layer: Node) -> Parameters:
+    def _parameters(self, layer: Tflite8Node) -> Tflite8Parameters:
         """Draw weights, then biases and multipliers that fill the range of the output."""
         rng, outputs = self.rng, layer.out_shape[2]
         shape = {
@@ -150,17 +160,17 @@ class Builder:
         largest = 2**self.bits - 1
         weights = rng.integers(-largest, largest + 1, shape).astype(np.int8)
         one = np.full(outputs, 2**30, np.int32), np.full(outputs, -31, np.int8)
-        without_bias = Parameters(weights, np.zeros(outputs, np.int32), *one, np.ones(outputs, np.float32))
-        trial = Node(**{**layer.__dict__, "own": without_bias})
+        without_bias = Tflite8Parameters(weights, np.zeros(outputs, np.int32), *one, np.ones(outputs, np.float32))
+        trial = replace(layer, own=without_bias)
         acc = sums(self.graph, trial, self.values[layer.reads[0]]).reshape(-1, outputs)
         mean, spread = acc.mean(axis=0), acc.std(axis=0) + 50
         bias = np.rint(spread * rng.uniform(-0.5, 0.8, outputs) - mean).astype(np.int32)
         factor = SPREAD / spread * rng.uniform(0.7, 1.4, outputs)
         scale = (factor * layer.scale / self.graph.scale_of(layer.reads[0])).astype(np.float32)
-        return Parameters(weights, bias, *factor_parts(factor), scale)
+        return Tflite8Parameters(weights, bias, *factor_parts(factor), scale)
 
 
-def sums(graph: Graph, layer: Node, x: np.ndarray) -> np.ndarray:
+def sums(graph: Graph, layer: Tflite8Node, x: np.ndarray) -> np.ndarray:
     """Return acc of a layer with weights, int64 [B, oh, ow, O], by a product with all windows."""
     from tests.oracle.tflite_layers import centred, windows
 

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
+from network.in_format import in_format
 from network.w16a8_graphs import alone, parameters
 
-from hil.training.graph.graph import POOLS, AddFactors, Format, Graph, Op
+from hil.training.graph.graph import POOLS, AddFactors, Graph, Op
+from hil.training.graph.node import W16A8Node
 from hil.training.graph.w16a8_contents import needs_saturating_shift
 
 from . import drawn_floats
@@ -40,9 +42,9 @@ def layers(draw: st.DrawFn, op: Op) -> Graph:
     """Draw a network of one layer whose sums have a bound; an add reads its input twice."""
     node, zero, out_zero = draw(drawn_floats.layers(op)), draw(ZEROS), draw(ZEROS)
     low, high = sorted((draw(st.integers(-128, 127)), draw(st.integers(-128, 127))))
-    node = replace(
-        node, reads=(0,) * len(node.reads), act_min=low, act_max=high, zero=zero if op in POOLS else out_zero, own=None,
-        format=Format.W16A8, scale=1.0,
+    node = in_format(
+        W16A8Node, node, reads=(0,) * len(node.reads), act_min=low, act_max=high, zero=zero if op in POOLS else out_zero,
+        scale=1.0,
     )  # fmt: skip
     if op is Op.ADD:
         multipliers = tuple(draw(MULTIPLIERS) for _ in range(3))

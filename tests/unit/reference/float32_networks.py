@@ -8,7 +8,8 @@ from math import prod
 
 import numpy as np
 
-from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, Shape, named
+from hil.training.graph.graph import LARGEST_FLOAT, Graph, Node, Op, Shape, named
+from hil.training.graph.node import Float32Node, Float32Parameters
 from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
 
 LIMITS = {"none": (-LARGEST_FLOAT, LARGEST_FLOAT), "relu": (0.0, LARGEST_FLOAT), "relu6": (0.0, 6.0)}
@@ -49,13 +50,13 @@ class Maker:
             Op.FULLY_CONNECTED: (out[2], prod(inside)),
         }.get(op)
         if shape is not None:
-            own = Parameters(drawn(self._tensors, shape), drawn(self._tensors + 1, out[2:]))
+            own = Float32Parameters(drawn(self._tensors, shape), drawn(self._tensors + 1, out[2:]))
             self._tensors += 2
         self.nodes.append(
-            Node(
+            Float32Node(
                 "", op, reads, inside, out, (kernel, kernel), (stride, stride), (pad, pad), int(own is not None),
                 *LIMITS[activation],
-                own=own, format=Format.FLOAT32,
+                own=own,
             )
         )  # fmt: skip
         self._shapes.append(out)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hil.training.graph.graph import KIND, Format, Graph, Node, Op, Parameters
+from hil.training.graph.graph import KIND, Graph, Node, Op, Parameters
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Float32Parameters
 from tests.oracle import affine8
 from tests.oracle.affine8_backward import backward
 from tests.oracle.affine8_network import POOLS, WEIGHTED, Layer, Network
@@ -33,7 +34,7 @@ def _layer_of(node: Node) -> Layer:
     if own is not None:
         layer.bias = [F32(b) for b in own.bias.ravel()]
         if format == "affine8":
-            layer.weights, layer.s_w, layer.z_w = own.weights.ravel().tolist(), F32(own.scale[0]), own.zero
+            layer.weights, layer.s_w, layer.z_w = own.weights.ravel().tolist(), F32(own.scale), own.zero
         else:
             layer.weights = [F32(w) for w in own.weights.ravel()]
     return layer
@@ -85,9 +86,10 @@ def _node_of(network: Network, index: int, name: str) -> Node:
     own = None
     if layer.op in WEIGHTED:
         own = _parameters_of(layer)
-    node = Node(
+    kind = Affine8Node if layer.format == "affine8" else Float32Node
+    node = kind(
         name, Op[layer.op.upper()], layer.reads, layer.in_shape, layer.out_shape, layer.kernel, layer.stride, layer.pad,
-        0 if own is None else 1, layer.act_min, layer.act_max, own=own, format=Format[layer.format.upper()],
+        0 if own is None else 1, layer.act_min, layer.act_max, own=own,
     )  # fmt: skip
     if layer.format != "affine8":
         return node
@@ -104,6 +106,6 @@ def _parameters_of(layer: Layer) -> Parameters:
     }.get(layer.op, (layer.channels, *layer.kernel, inputs))
     bias = np.array(layer.bias, np.float32)
     if layer.format == "float32":
-        return Parameters(np.array(layer.weights, "<f4").reshape(shape), bias)
+        return Float32Parameters(np.array(layer.weights, "<f4").reshape(shape), bias)
     weights = np.array(layer.weights, np.int8).reshape(shape)
-    return Parameters(weights, bias, scale=np.array([layer.s_w], np.float32), zero=layer.z_w)
+    return Affine8Parameters(weights, bias, scale=float(layer.s_w), zero=layer.z_w)

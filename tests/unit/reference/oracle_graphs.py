@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from network.in_format import in_format
 
-from hil.training.graph.graph import KIND, POOLS, Format, Graph, Node, Op, Parameters, Shape
+from hil.training.graph.graph import KIND, POOLS, Graph, Node, Op, Shape
+from hil.training.graph.node import Float32Node, Float32Parameters, Tflite8Node
 from reference.drawn_graphs import drawn_graph
 from tests.oracle import w16a8
 
@@ -44,11 +46,11 @@ class FloatBuilder:
         if op not in (*POOLS, Op.ADD):
             shape = weights_shape(op, in_shape, out_shape, kernel)
             tensor = 2 * sum(layer.own is not None for layer in self.layers)
-            own = Parameters(given(tensor, int(np.prod(shape))).reshape(shape), given(tensor + 1, out_shape[2]))
+            own = Float32Parameters(given(tensor, int(np.prod(shape))).reshape(shape), given(tensor + 1, out_shape[2]))
         name = f"{KIND[op]}{1 + sum(layer.op is op for layer in self.layers)}"
         block = 0 if own is None else 1
         self.layers.append(
-            Node(name, op, reads, in_shape, out_shape, kernel, (window[1],) * 2, (window[2],) * 2, block, *limits, own=own, format=Format.FLOAT32)
+            Float32Node(name, op, reads, in_shape, out_shape, kernel, (window[1],) * 2, (window[2],) * 2, block, *limits, own=own)
         )  # fmt: skip
         return self
 
@@ -105,16 +107,14 @@ def _in_float32(layer: Node, rng: np.random.Generator) -> Node:
     if layer.own is not None:
         size = float(rng.choice([0.1, 0.5, 2]))
         parts: Sequence[np.ndarray] = (layer.own.weights, layer.own.bias)
-        own = Parameters(*(rng.normal(0, size, part.shape).astype(np.float32) for part in parts))
-    return replace(
-        layer, act_min=low, act_max=high, scale=1.0, zero=0, own=own, factors=None, format=Format.FLOAT32, rounding=""
-    )  # fmt: skip
+        own = Float32Parameters(*(rng.normal(0, size, part.shape).astype(np.float32) for part in parts))
+    return in_format(Float32Node, layer, act_min=low, act_max=high, own=own)
 
 
 def two_layers() -> Graph:
     """Return the network of docs/arithmetic-w16a8.md, section 7, without its weights."""
-    first = Node("fc1", Op.FULLY_CONNECTED, (0,), (2, 2, 1), (1, 1, 3), scale=2.0**-7, zero=-128)
-    last = Node("fc2", Op.FULLY_CONNECTED, (1,), (1, 1, 3), (1, 1, 2), scale=2.0**-5, zero=3)
+    first = Tflite8Node("fc1", Op.FULLY_CONNECTED, (0,), (2, 2, 1), (1, 1, 3), scale=2.0**-7, zero=-128)
+    last = Tflite8Node("fc2", Op.FULLY_CONNECTED, (1,), (1, 1, 3), (1, 1, 2), scale=2.0**-5, zero=3)
     return Graph("text", (first, last), (2, 2, 1), 2)
 
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import xxhash
+from network.in_format import in_format
 from numpy.testing import assert_array_equal
 
 from hil.training.graph.affine8 import folded_biases, params, quantized_biases, with_scales
 from hil.training.graph.affine8_parameters import Head
-from hil.training.graph.graph import Format, Graph, Node, Op, Parameters
+from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Tflite8Node
 from hil.training.graph.part import padded
 from hil.training.reference.formats.affine8 import backward
 from hil.training.reference.formats.affine8.errors import Errors, RunningRange, joined, of_floats, of_sums
@@ -155,11 +157,8 @@ def test_a_running_range() -> None:
 
 def layer_of(node: Node, in_scales: list[tuple[float, int]], rounding: str = "nearest") -> Layer:
     """Return a layer whose values have these scales and zero points."""
-    readers = [
-        replace(node, op=Op.HARD_SWISH, own=None, format=Format.TFLITE8, rounding="", scale=scale, zero=zero)
-        for scale, zero in in_scales
-    ]
-    node = replace(node, rounding=rounding if node.format is Format.AFFINE8 else "")
+    readers = [in_format(Tflite8Node, node, op=Op.HARD_SWISH, scale=scale, zero=zero) for scale, zero in in_scales]
+    node = replace(node, rounding=rounding)
     graph = Graph("one", (*readers, node), node.in_shape, 2)
     return Layer(graph, with_scales(graph).layers[-1])
 
@@ -167,7 +166,7 @@ def layer_of(node: Node, in_scales: list[tuple[float, int]], rounding: str = "ne
 def node(op: Op, low: float, high: float, shape: tuple[int, int, int], **others: object) -> Node:
     limits = {"act_min": -H, "act_max": H} | others
     reads = (1, 2) if op in (Op.ADD, Op.MULTIPLY) else (1,)
-    return Node("x1", op, reads, shape, shape, low=low, high=high, format=Format.AFFINE8, **limits)
+    return Affine8Node("x1", op, reads, shape, shape, low=low, high=high, **limits)
 
 
 IMAGE_SCALE = float(F(1 / 255))
@@ -176,7 +175,7 @@ IMAGE_SCALE = float(F(1 / 255))
 @pytest.mark.parametrize(("rounding", "out"), [("nearest", [-128, -97, -63, -47]), ("floor", [-128, -98, -64, -47])])
 def test_conv2d(rounding: str, out: list[int]) -> None:
     weights = np.array([100, -128, 37, -5, 127, 60, 90, -100, -41], np.int8).reshape(1, 3, 3, 1)
-    own = Parameters(weights, np.array([-0.1], F), scale=np.array([2.0**-8], F), zero=-20)
+    own = Affine8Parameters(weights, np.array([-0.1], F), scale=2.0**-8, zero=-20)
     its = node(Op.CONV2D, 0.0, 1.5, (2, 2, 1), kernel=(3, 3), stride=(1, 1), pad=(1, 1), own=own, act_min=0.0)
     layer = layer_of(its, [(IMAGE_SCALE, -120)], rounding)
     b_q = quantized_biases(own.bias, IMAGE_SCALE, 2.0**-8)
@@ -258,7 +257,7 @@ def test_two_readers() -> None:
 
 def test_hard_swish_in_float32() -> None:
     x = floats("C0400000 C0200000 BF400000 3E99999A 4039999A 40400000 40800000").reshape(1, 1, 7, 1)
-    its = replace(node(Op.HARD_SWISH, 0.0, 0.0, (1, 1, 7)), format=Format.FLOAT32, rounding="")
+    its = in_format(Float32Node, node(Op.HARD_SWISH, 0.0, 0.0, (1, 1, 7)))
     assert bits(run(its, [x], None)) == [
         "00000000",
         "BE555556",
@@ -274,7 +273,7 @@ def test_hard_swish_in_float32() -> None:
 
 def test_multiply_in_float32() -> None:
     """Sums over positions go on in order, and a -0 becomes +0."""
-    its = replace(node(Op.MULTIPLY, 0.0, 0.0, (3, 1, 1)), format=Format.FLOAT32, rounding="")
+    its = in_format(Float32Node, node(Op.MULTIPLY, 0.0, 0.0, (3, 1, 1)))
     a, b = np.array([2.0**24, 1, -(2.0**24)], F).reshape(3, 1, 1, 1), np.array([-0.0], F).reshape(1, 1, 1, 1)
     assert bits(run(its, [a, b], None)) == ["00000000"] * 3
     of_a, of_b = input_errors(its, np.ones_like(a), [a, b], None)

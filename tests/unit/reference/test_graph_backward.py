@@ -90,15 +90,19 @@ def layer_with(multipliers: list[int], shifts: list[int]) -> Node:
     return replace(layer, own=changed)
 
 
+def shares_with(multipliers: list[int], shifts: list[int]) -> np.ndarray:
+    return shares(layer_with(multipliers, shifts).own)
+
+
 def test_shares_are_floors_of_exact_quotients() -> None:
     """The first of the channels whose rounded factor is the largest counts: 2^31 - 1 and 2^31 - 2 both round to 2^31."""
-    assert shares(layer_with([2**30, 2**30, 3 * 2**29], [0, -1, -1])).tolist() == [2**15, 2**14, 3 * 2**13]
-    assert shares(layer_with([2**31 - 2, 2**31 - 1], [3, 3])).tolist() == [2**15, 2**15]
-    assert shares(layer_with([2**31 - 1, 2**31 - 2], [3, 3])).tolist() == [2**15, 2**15 - 1]
-    assert shares(layer_with([2**30, 2**31 - 1], [-31, 30])).tolist() == [0, 2**15]
+    assert shares_with([2**30, 2**30, 3 * 2**29], [0, -1, -1]).tolist() == [2**15, 2**14, 3 * 2**13]
+    assert shares_with([2**31 - 2, 2**31 - 1], [3, 3]).tolist() == [2**15, 2**15]
+    assert shares_with([2**31 - 1, 2**31 - 2], [3, 3]).tolist() == [2**15, 2**15 - 1]
+    assert shares_with([2**30, 2**31 - 1], [-31, 30]).tolist() == [0, 2**15]
     for m in (2**30 + 12345, 2**31 - 1, 1518500249):
         expected = [2**15, int(Fraction(2**15 * m, 4 * (2**31 - 1)))]
-        assert shares(layer_with([2**31 - 1, m], [0, -2])).tolist() == expected
+        assert shares_with([2**31 - 1, m], [0, -2]).tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,12 @@ def estimates(graph: Graph, images: np.ndarray, labels: np.ndarray) -> dict[int,
     for layer, gradient in zip(method.trained, found.gradients, strict=True):
         assert gradient.exponent is not None
         factor = method.backward.chain.of_value[layer.index + 1]
-        unit = slopes(layer.layer).astype(float) * float(factor.c) * 2.0 ** (factor.j + gradient.exponent) / len(images)
+        unit = (
+            slopes(layer.parameters).astype(float)
+            * float(factor.c)
+            * 2.0 ** (factor.j + gradient.exponent)
+            / len(images)
+        )
         weights, bias = (part.astype(float) for part in layer.parts(gradient.total))
         by_channel = unit if layer.layer.op is Op.DEPTHWISE else unit.reshape(-1, *[1] * (weights.ndim - 1))
         result[layer.index] = [(weights * by_channel).ravel(), bias * unit]

@@ -15,7 +15,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from hil.training.graph.graph import Graph, Node, Op, Parameters
+from hil.training.graph.graph import Graph, Op, Parameters
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.poor_mans import PoorMans
@@ -37,7 +38,7 @@ def chain(
     layers = []
     for index, (inputs, outputs) in enumerate(pairwise(widths)):
         last = index == len(widths) - 2
-        own = Parameters(
+        own = Tflite8Parameters(
             rng.integers(-largest[index], largest[index] + 1, (outputs, inputs)).astype(np.int8),
             rng.integers(-5, 6, outputs).astype(np.int32),
             np.full(outputs, 2**30, np.int32),
@@ -46,7 +47,9 @@ def chain(
         )
         shapes = (1, 1, inputs), (1, 1, outputs)
         name = f"fc{index + 1}"
-        layers.append(Node(name, Op.FULLY_CONNECTED, (index,), *shapes, block=1, scale=scale if last else 1.0, own=own))
+        layers.append(
+            Tflite8Node(name, Op.FULLY_CONNECTED, (index,), *shapes, block=1, scale=scale if last else 1.0, own=own)
+        )
     return Graph("chain", tuple(layers), (1, 1, widths[0]), widths[-1])
 
 

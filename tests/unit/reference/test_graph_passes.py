@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import AddFactors, Graph, Node, Op, Parameters
+from hil.training.graph.graph import AddFactors, Graph, Op
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.formats.tflite8.fast import FastLayer
 from hil.training.reference.formats.tflite8.passes import Passes
@@ -128,7 +129,7 @@ def test_add_of_every_pair(rounding: str) -> None:
         ((-128, 3, -7), AddFactors((1518500250, 2**30, 1317624577), (0, -1, -18))),
         ((5, -20, 0), AddFactors((2**30, 2**30, 2**30), (0, 0, -20))),
     ):
-        layer = Node(
+        layer = Tflite8Node(
             "add1",
             Op.ADD,
             (1, 2),
@@ -195,14 +196,14 @@ def _as_they_are(method: PoorMans) -> dict[int, tuple[np.ndarray, np.ndarray]]:
 
 def wide_layer(weight: int, bias: int) -> tuple[Graph, np.ndarray]:
     """Return a fully connected layer of 600 equal weights, and the input at which its sum is largest."""
-    own = Parameters(
+    own = Tflite8Parameters(
         np.full((2, 600), weight, np.int8),
         np.full(2, bias, np.int32),
         np.full(2, 2**30, np.int32),
         np.full(2, -10, np.int8),
         np.ones(2, np.float32),
     )
-    layer = Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 1, 600), (1, 1, 2), block=1, own=own)
+    layer = Tflite8Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 1, 600), (1, 1, 2), block=1, own=own)
     return Graph("wide", (layer,), (1, 1, 600), 2), np.full((1, 1, 1, 600), 255, np.uint8)
 
 

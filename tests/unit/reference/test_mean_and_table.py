@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.training.graph.graph import Graph, MeanFactor, Node, Op
+from hil.training.graph.graph import Graph, MeanFactor, Op
+from hil.training.graph.node import Table, Tflite8Node
 from hil.training.methods.deepzero import DeepZero
 from hil.training.methods.int8_bp import Int8Bp
 from hil.training.methods.poor_mans_training import PoorMansTraining
@@ -34,7 +35,7 @@ def test_a_mean_is_that_of_the_text(
 ) -> None:
     """Against sums of fractions, with every multiplier that a file may hold."""
     x = np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
-    node = Node(
+    node = Tflite8Node(
         "gap1", Op.MEAN, (0,), shape, (1, 1, shape[2]), act_min=-120, act_max=125, zero=zeros[1],
         factors=MeanFactor(*factor), rounding=rounding,
     )  # fmt: skip
@@ -55,7 +56,7 @@ def test_the_multiplier_of_a_mean_is_in_its_range(n: int, ratio: float) -> None:
 
 def test_a_table_is_its_entries() -> None:
     entries = np.random.default_rng(1).integers(-128, 128, 256).astype(np.int8)
-    node = Node("table1", Op.TABLE, (0,), (16, 16, 1), (16, 16, 1), zero=7, table=entries)
+    node = Tflite8Node("table1", Op.TABLE, (0,), (16, 16, 1), (16, 16, 1), zero=7, factors=Table.holding(entries))
     graph = Graph("table", (node,), node.in_shape, 2, zero=-5)
     x = np.arange(-128, 128).reshape(1, 1, 16, 16, 1).astype(np.float32) + 5
     assert (FastLayer(graph, node).run([x], None).ravel() + 7).tolist() == entries.tolist()

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import Graph, Node, Op, Parameters
+from hil.training.graph.graph import Graph, Op
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.networks import build
 from hil.training.reference.formats.tflite8.passes import Passes
@@ -79,11 +80,11 @@ def test_halves_and_extremes(native_tflite8: Native, rounding: str, wild: int | 
     cases += [] if wild is None else [(7, 2**30, wild)]
     bias, multiplier, shifts = (np.array(column) for column in zip(*cases, strict=True))
     count = len(cases)
-    own = Parameters(
+    own = Tflite8Parameters(
         np.zeros((count, 1), np.int8), bias.astype(np.int32), multiplier.astype(np.int32), shifts.astype(np.int8),
         np.ones(count, np.float32),
     )  # fmt: skip
-    layer = Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 1, 1), (1, 1, count), own=own, rounding=rounding)
+    layer = Tflite8Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 1, 1), (1, 1, count), own=own, rounding=rounding)
     graph = Graph("halves", (layer,), (1, 1, 1), count)
     got = native_tflite8.outputs(NativeNetwork(graph), np.zeros((1, 1), np.uint8), 1)[0]
     expected = [min(max(rescaled(*case, rounding), -128), 127) for case in cases]
@@ -98,12 +99,12 @@ def test_sums_beyond_the_largest_bias(native_tflite8: Native, rounding: str, shi
     cases = [(sign, m) for sign in signs for m in (2**30, 2**30 + 2**29, 2**31 - 1)]
     weights = np.array([[127 * sign] * inputs for sign, _ in cases], np.int8)
     bias = np.array([sign * 2**30 for sign, _ in cases], np.int32)
-    own = Parameters(
+    own = Tflite8Parameters(
         weights, bias, np.array([m for _, m in cases], np.int32), np.full(len(cases), shift, np.int8),
         np.ones(len(cases), np.float32),
     )  # fmt: skip
     shapes = (1, inputs, 1), (1, 1, len(cases))
-    layer = Node("fc1", Op.FULLY_CONNECTED, (0,), *shapes, own=own, rounding=rounding)
+    layer = Tflite8Node("fc1", Op.FULLY_CONNECTED, (0,), *shapes, own=own, rounding=rounding)
     graph = Graph("large", (layer,), shapes[0], len(cases))
     got = native_tflite8.outputs(NativeNetwork(graph), np.full((1, 1, inputs), 255, np.uint8), 1)[0]
     sums = [sign * (2**30 + inputs * 127 * 255) for sign, _ in cases]

@@ -39,7 +39,7 @@ def run(native: Native, graph: Graph, reads: list[np.ndarray]) -> np.ndarray:
 def expected_of(graph: Graph, reads: list[np.ndarray]) -> np.ndarray:
     (node,) = graph.layers
     layer = Layer(graph, node)
-    own = None if node.own is None else layer.own_of(node.own.weights, node.own.bias)
+    own = None if node.own is None else layer.own(node.own.weights.reshape(-1), node.own.bias, np.float64)
     by_sample = [np.moveaxis(x, 3, 0)[:, None].astype(np.float32) for x in reads]
     found = layer.run(by_sample, own)[:, 0]
     return np.moveaxis(found, 0, 3).reshape(*node.out_shape, -1)

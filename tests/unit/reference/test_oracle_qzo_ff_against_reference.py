@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from network.in_format import in_format
 
-from hil.training.graph.graph import POOLS, Format, Graph, Node, Op, Parameters
+from hil.training.graph.graph import POOLS, Graph, Node, Op
+from hil.training.graph.node import W16A8Node, W16A8Parameters
 from hil.training.methods.qzo_ff_settings import Settings
 from hil.training.reference.methods import training_loop
 from reference.drawn_graphs import drawn_graph, images
@@ -28,21 +30,14 @@ def drawn_w16a8(rng: np.random.Generator, largest: int) -> Graph:
 def _in_w16a8(graph: Graph, layer: Node, rng: np.random.Generator, largest: int) -> Node:
     """Return a layer with one scale for all its channels, and with finer weights if they have 16 bits."""
     if layer.own is None:
-        return replace(layer, format=Format.W16A8, rounding="")
+        return in_format(W16A8Node, layer)
     old, finer = layer.own, 256 if largest == 32767 else 1
     weights = old.weights.astype(np.int16) * finer + rng.integers(-finer // 2, finer // 2 + 1, old.weights.shape)
     weights = np.clip(weights, -largest, largest).astype(np.int16)
     multiplier, shift = int(old.multiplier[0]), min(int(old.shift[0]), -2) - (8 if finer == 256 else 0)
     unit = multiplier * 2.0 ** (shift - 31) * layer.scale / graph.scale_of(layer.reads[0])
-    own = Parameters(
-        weights,
-        old.bias * finer,
-        np.array([multiplier], np.int32),
-        np.array([shift], np.int8),
-        np.array([unit], np.float32),
-        largest=largest,
-    )
-    return replace(layer, own=own, format=Format.W16A8, rounding="")
+    own = W16A8Parameters(weights, old.bias * finer, multiplier, shift, float(np.float32(unit)), largest)
+    return in_format(W16A8Node, layer, own=own)
 
 
 @st.composite
@@ -96,7 +91,7 @@ def test_small_graphs(
     """`epsilon` and `rho` are in steps of the finest weights; of 8 bits, in 1/500 of that."""
     rng = np.random.default_rng(seed)
     graph = drawn_w16a8(rng, largest)
-    unit = min(float(layer.own.scale[0]) for layer in graph.trained if layer.own is not None)
+    unit = min(layer.own.scale for layer in graph.trained if layer.own is not None)
     one = unit if largest == 32767 else unit / 500
     chosen = Settings(
         epsilon=float(np.float32(min(epsilon * one, 0.5))),

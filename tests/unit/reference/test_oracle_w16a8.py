@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import xxhash
 
-from hil.training.graph.graph import AddFactors, Node, Op
+from hil.training.graph.graph import AddFactors, Op
+from hil.training.graph.node import Tflite8Node
 from reference.oracle_graphs import own_of_text, two_layers
 from tests.oracle import w16a8
 from tests.oracle.numbers import F32
@@ -43,7 +44,7 @@ def test_fully_connected(
     x: list[int], zero: int, weights: list[int], bias: int, acc: int, quantization: tuple[int, int, int], out: int
 ) -> None:
     zero_out, multiplier, shift = quantization
-    layer = Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 1, len(x)), (1, 1, 1), zero=zero_out)
+    layer = Tflite8Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 1, len(x)), (1, 1, 1), zero=zero_out)
     own = Own(weights, [bias], F32(1), multiplier, shift)
     assert w16a8.accumulated(layer, own, x, zero) == [acc]
     assert w16a8.weighted(layer, own, x, zero) == [out]
@@ -76,7 +77,7 @@ def test_products_that_fit_int32(zero: int, largest: int, products: int) -> None
 
 
 def test_conv2d() -> None:
-    layer = Node("conv1", Op.CONV2D, (0,), (2, 2, 1), (2, 2, 1), (3, 3), (1, 1), (1, 1), act_min=-20, zero=-20)
+    layer = Tflite8Node("conv1", Op.CONV2D, (0,), (2, 2, 1), (2, 2, 1), (3, 3), (1, 1), (1, 1), act_min=-20, zero=-20)
     own = Own([1000, -2000, 3000, -4000, 32767, 6000, 7000, -8000, -32767], [500], F32(1), 1518500250, -16)
     x = [10, -128, 127, 0]
     assert w16a8.accumulated(layer, own, x, -128) == [-1711830, 209500, 8848085, 3312676]
@@ -89,7 +90,7 @@ def test_add() -> None:
     parts = [w16a8.factor_parts(f) for f in (s_a / common, s_b / common, common / (2**20 * s_y))]
     assert parts == [(1073741824, 0), (1288490141, -1), (1789569773, -19)]
     (m_a, k_a), (m_b, k_b), (m_y, k_y) = parts
-    layer = Node(
+    layer = Tflite8Node(
         "add1", Op.ADD, (0, 0), (1, 1, 1), (1, 1, 1), zero=-10, factors=AddFactors((m_a, m_b, m_y), (k_a, k_b, k_y))
     )
     for a, b, zeros, s, out in ((100, -77, (-5, 3), 29884417, 38), (127, 127, (-128, -128), 213909501, 127)):

@@ -198,7 +198,10 @@ def test_a_tie_moves_nothing_by_plain_steps() -> None:
         replace(
             layer,
             own=replace(
-                layer.own, weights=(layer.own.weights // 260).astype("<i2"), scale=layer.own.scale * F(260), largest=127
+                layer.own,
+                weights=(layer.own.weights // 260).astype("<i2"),
+                scale=float(F(layer.own.scale) * F(260)),
+                largest=127,
             ),
         )
         for layer in graph.layers

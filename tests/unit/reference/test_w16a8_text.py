@@ -15,7 +15,8 @@ from network import integer_forward
 from network.w16a8_graphs import LABELS, PIXELS, alone, fully_connected, parameters, text_network, w16a8_graphs
 
 from hil.training.graph.factors import add_factors
-from hil.training.graph.graph import AddFactors, Format, Graph, Node, Op
+from hil.training.graph.graph import AddFactors, Graph, Node, Op
+from hil.training.graph.node import W16A8Node
 from hil.training.methods.qzo_ff_settings import Settings
 from hil.training.methods.qzo_ff_tensors import trained_tensors
 from hil.training.reference.formats.tflite8.loss import cross_entropy
@@ -40,7 +41,7 @@ def output_of(node: Node, zero: int, values: object) -> np.ndarray:
     layer = Layer(alone(node, zero), node)
     assert node.own is not None
     x = np.array(values, np.float32).reshape(1, 1, *node.in_shape) - np.float32(zero)
-    own = layer.own_of(node.own.weights, node.own.bias)
+    own = layer.own(node.own.weights.reshape(-1), node.own.bias, np.float64)
     return (layer.run([x], own) + node.zero).astype(int)
 
 
@@ -91,12 +92,12 @@ def test_conv2d() -> None:
         [500],
         factor=(1518500250, -16),
     )
-    node = Node(
-        "conv1", Op.CONV2D, (0,), (2, 2, 1), (2, 2, 1), (3, 3), (1, 1), (1, 1), 1, -20, 127, zero=-20, own=own, format=Format.W16A8
+    node = W16A8Node(
+        "conv1", Op.CONV2D, (0,), (2, 2, 1), (2, 2, 1), (3, 3), (1, 1), (1, 1), 1, -20, 127, zero=-20, own=own
     )  # fmt: skip
     layer = Layer(alone(node, -128), node)
     x = np.array([10, -128, 127, 0], np.float32).reshape(1, 1, 2, 2, 1) + np.float32(128)
-    sums = layer.sums(x, layer.own_of(own.weights, own.bias))
+    sums = layer.sums(x, layer.own(own.weights.reshape(-1), own.bias, np.float64))
     assert sums.ravel().tolist() == [-1711830, 209500, 8848085, 3312676]
     assert output_of(node, -128, [10, -128, 127, 0]).ravel().tolist() == [-20, -18, 75, 16]
 
@@ -118,7 +119,7 @@ def added(factors: AddFactors, zero_a: int, zero_b: int, a: int, b: int) -> tupl
     (m_a, m_b, _), (s_a, s_b, _) = factors.multipliers, factors.shifts
     total = rescale(np.array([(a - zero_a) << 20]), m_a, s_a) + rescale(np.array([(b - zero_b) << 20]), m_b, s_b)
     read = replace(fully_connected([[1]], [0]), zero=zero_b)
-    node = Node("add1", Op.ADD, (0, 1), (1, 1, 1), (1, 1, 1), zero=-10, factors=factors, format=Format.W16A8)
+    node = W16A8Node("add1", Op.ADD, (0, 1), (1, 1, 1), (1, 1, 1), zero=-10, factors=factors)
     graph = Graph("add", (read, node), (1, 1, 1), 2, 1.0, zero_a)
     values = [np.full((1, 1, 1, 1, 1), x, np.float32) for x in (a - zero_a, b - zero_b)]
     return int(total[0]), int(Layer(graph, node).run(values, None).item()) - 10

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from hil.training.graph.graph import KIND, POOLS, AddFactors, Graph, Node, Op, Parameters, Shape
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from reference.oracle_graphs import weights_shape
 
 WHOLE = (-128, 127)
@@ -65,7 +66,7 @@ class Builder:
             own = self._parameters(index, weights_shape(op, in_shape, out_shape, kernel), read[0], power, q)
         name = f"{KIND[op]}{1 + sum(layer.op is op for layer in self.layers)}"
         self.layers.append(
-            Node(name, op, read, in_shape, out_shape, kernel, (window[1],) * 2, (window[2],) * 2, block, *limits, 2.0**power, zero, own, factors)
+            Tflite8Node(name, op, read, in_shape, out_shape, kernel, (window[1],) * 2, (window[2],) * 2, block, *limits, 2.0**power, zero, own, factors)
         )  # fmt: skip
         self.powers.append(power)
         return self
@@ -76,7 +77,7 @@ class Builder:
         weights = (37 * np.arange(prod(shape)) + 11 * index + 5) % 253 - 126
         bias = ((3 * np.arange(outputs) + 2 * index + 1) % 5 - 1) * 2**9
         shift = 3 + self.powers[read] - q - power
-        return Parameters(
+        return Tflite8Parameters(
             weights.reshape(shape).astype(np.int8),
             bias.astype(np.int32),
             (steps * 2**28).astype(np.int32),

@@ -113,7 +113,7 @@ def test_a_table_has_what_the_runtime_gives_for_all_256_values(name, scale, runt
     everything = np.arange(-128, 128, dtype=np.int8).reshape(1, 16, 16, 1)
     theirs = run(data, everything, runtime)[0][y].reshape(-1)
     (table, _) = network_of(parse(data, "made"), "made", runtime).graph.layers
-    assert np.array_equal(table.table, theirs)
+    assert np.array_equal(table.factors.outputs, theirs)
 
 
 def test_a_float_and_a_byte_input_are_those_of_the_int8_values():

@@ -152,7 +152,7 @@ def test_a_network_that_no_board_would_take_is_refused(monkeypatch):
     def unbounded(name, seed):
         graph = build("lenet5-w16a8", seed)
         layers = [
-            replace(layer, own=replace(layer.own, shift=np.array([-25], np.int8))) if layer.name == "fc1" else layer
+            replace(layer, own=replace(layer.own, shift=-25)) if layer.name == "fc1" else layer
             for layer in graph.layers
         ]
         return replace(graph, name=name, layers=tuple(layers))

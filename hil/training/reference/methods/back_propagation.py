@@ -75,7 +75,7 @@ class BackPropagation(TrainedGraph):
             return
         output = self.backward.chain.of_value[layer.index + 1]
         with np.errstate(over="ignore", under="ignore"):
-            factor = F(self.settings.eta) / F(samples) * (output.c * slopes(layer.layer))
+            factor = F(self.settings.eta) / F(samples) * (output.c * slopes(layer.parameters))
         factors = layer.factors(factor, bool(self.settings.qas))
         parts, exponent = layer.parts(gradient.total), gradient.exponent + output.j
         if F(self.settings.momentum) == 0:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Parameters
 from hil.training.methods.backward_pass import check_passable
 from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.training.reference.floats import F
@@ -36,7 +37,7 @@ class ElasticZoFp32(Reference):
     settings: Fp32Settings
 
     def __init__(self, network: Graph, settings: Fp32Settings, arithmetic: Float32Arithmetic | None = None) -> None:
-        own = {index: layer.own for index, layer in enumerate(network.layers) if layer.own is not None}
+        own = network.own_of(Float32Parameters)
         if settings.partition > len(own):
             raise RigError(
                 f"setting partition is {settings.partition}: the network has {len(own)} layers with weights, choose no "

@@ -44,7 +44,7 @@ class ElasticZoInt8(Reference):
                 "choose no more."
             )
         self.network = network
-        self._tensors = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
+        self._tensors = [own.weights.copy() for own in network.own.values()]
         kind = resolve_name(kernels_of(network.format_of(0)).REFERENCE)
         self._plain = kind(network)  # shows what lies between the layers
         self._arithmetic = arithmetic or self._plain

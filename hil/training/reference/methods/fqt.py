@@ -74,7 +74,7 @@ class Fqt(Reference, ShowsSampleGradients):
             for index in range(self._backward.first, len(network.layers))
             if network.layers[index].format is Format.AFFINE8 and network.layers[index].op not in POOLS
         ]
-        self._head = max(index for index, layer in enumerate(network.layers) if layer.own is not None)
+        self._head = max(network.own)
         self.value_type = "float32" if network.layers[-1].format is Format.FLOAT32 else "int8"
         self.configure(settings, 0)
 
@@ -191,7 +191,7 @@ class Fqt(Reference, ShowsSampleGradients):
 
     def _observe(self, values: Sequence[np.ndarray], observed: dict[int, tuple[int, int]]) -> None:
         for index, (lo, hi) in observed.items():
-            value, zero = values[index + 1], self.graph.layers[index].zero
+            value, zero = values[index + 1], self.graph.zero_of(index + 1)
             observed[index] = min(lo, int(value.min()) + zero), max(hi, int(value.max()) + zero)
 
     def _add_gradients(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hil.training.graph.graph import Format, Graph, Node, Op
+from hil.training.graph.node import Affine8Node, Float32Node, Tflite8Node
 from hil.training.reference.floats import F
 from hil.training.reference.formats.affine8 import backward
 from hil.training.reference.formats.affine8.backward import Sums
@@ -87,7 +88,7 @@ class TrainingLayer(RunningLayer):
 class Affine8Layer(TrainingLayer):
     """A layer in `affine8`."""
 
-    def __init__(self, graph: Graph, node: Node) -> None:
+    def __init__(self, graph: Graph, node: Affine8Node) -> None:
         super().__init__(node)
         self._layer = Layer(graph, node)
 
@@ -133,17 +134,18 @@ class Affine8Layer(TrainingLayer):
 class Float32Layer(TrainingLayer):
     """A layer in `float32` that reads its own format."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Float32Node) -> None:
         super().__init__(node)
+        self._node = node
         self._own = None if node.own is None else (node.own.weights, node.own.bias)
 
     def run(self, reads: Sequence[np.ndarray]) -> np.ndarray:
         """As `RunningLayer`."""
-        return float32_forward.run(self.node, reads, self._own)
+        return float32_forward.run(self._node, reads, self._own)
 
     def gated(self, error: np.ndarray, out: np.ndarray) -> np.ndarray:
         """As `TrainingLayer`."""
-        return float32_backward.gated(self.node, error, out)
+        return float32_backward.gated(self._node, error, out)
 
     def norms(self, error: np.ndarray) -> np.ndarray:
         """As `TrainingLayer`: sums in the order of the positions."""
@@ -189,7 +191,7 @@ def _ordered(terms: np.ndarray) -> np.ndarray:
 class CastLayer(Float32Layer):
     """A cast from `affine8` to `float32`."""
 
-    def __init__(self, graph: Graph, node: Node) -> None:
+    def __init__(self, graph: Graph, node: Float32Node) -> None:
         super().__init__(node)
         self._s_x, self._rounding = F(graph.scale_of(node.reads[0])), graph.affine_rounding
 
@@ -206,7 +208,7 @@ class CastLayer(Float32Layer):
 class FrozenLayer(RunningLayer):
     """A layer in `tflite8`, which no error reaches."""
 
-    def __init__(self, graph: Graph, node: Node) -> None:
+    def __init__(self, graph: Graph, node: Tflite8Node) -> None:
         super().__init__(node)
         self._layer, self._own = FastLayer(graph, node), None
         if node.own is not None:
@@ -218,13 +220,14 @@ class FrozenLayer(RunningLayer):
         return self._layer.run([x[:, None].astype(F) for x in reads], self._own)[:, 0].astype(np.float64)
 
 
-def running_layer(graph: Graph, node: Node) -> RunningLayer:
+def running_layer(graph: Graph, index: int) -> RunningLayer:
     """Return a layer of a graph."""
-    if node.op is Op.CAST:
-        return CastLayer(graph, node)
-    if node.format is Format.FLOAT32:
-        return Float32Layer(node)
-    return (Affine8Layer if node.format is Format.AFFINE8 else FrozenLayer)(graph, node)
+    node = graph.layers[index]
+    if isinstance(node, Float32Node):
+        return CastLayer(graph, node) if node.op is Op.CAST else Float32Layer(node)
+    if isinstance(node, Affine8Node):
+        return Affine8Layer(graph, node)
+    return FrozenLayer(graph, graph.node(index, Tflite8Node))
 
 
 def input_value(graph: Graph, images: np.ndarray) -> np.ndarray:

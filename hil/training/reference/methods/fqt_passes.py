@@ -61,7 +61,7 @@ class Passes:
         self, graph: Graph, backward: BackwardPass, ranges: Mapping[tuple[int, int], RunningRange] | None = None
     ) -> None:
         self.graph, self._backward, self._ranges = graph, backward, ranges or {}
-        self.layers: list[RunningLayer] = [running_layer(graph, node) for node in graph.layers]
+        self.layers: list[RunningLayer] = [running_layer(graph, index) for index in range(len(graph.layers))]
         self._failed: tuple[int, Failure] | None = None  # the first sample of the group that fails
 
     def values(self, images: np.ndarray) -> list[np.ndarray]:
@@ -86,7 +86,7 @@ class Passes:
         logits = self.logits(values)
         if logits.dtype == F:
             return losses(np.ascontiguousarray(logits.T), labels)
-        return cross_entropy(logits, labels, self.graph.layers[-1].scale)
+        return cross_entropy(logits, labels, self.graph.scale_of(len(self.layers)))
 
     def error_of_logits(self, values: Sequence[np.ndarray], labels: np.ndarray) -> Any:
         """Return the error of the logits in the form of their format."""
@@ -94,7 +94,7 @@ class Passes:
         if logits.dtype == F:
             return logits_error(np.ascontiguousarray(logits.T), labels)[None, None]
         q = logits.astype(np.int32)
-        terms = exp32((q - q.max(axis=1)[:, None]).astype(F) * F(self.graph.layers[-1].scale))
+        terms = exp32((q - q.max(axis=1)[:, None]).astype(F) * F(self.graph.scale_of(len(self.layers))))
         d = terms / np.add.accumulate(terms, axis=1, dtype=F)[:, -1:]
         d[np.arange(len(d)), labels] -= F(1)
         return of_floats(d[:, None, None], self.graph.affine_rounding)

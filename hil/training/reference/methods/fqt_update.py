@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hil.training.graph.affine8 import F, params
-from hil.training.graph.graph import POOLS, Format, Graph, Node, Op, Parameters
+from hil.training.graph.graph import POOLS, Graph, Op, Parameters
+from hil.training.graph.node import Affine8Node, Affine8Parameters, WithBias
 from hil.training.methods.fqt_settings import Settings
-from hil.training.methods.fqt_tensors import quantized as with_weights
 from hil.training.reference.formats.affine8.rescale import quantized
 from hil.training.reference.methods.fqt_passes import Failure
 
@@ -77,43 +77,36 @@ def updated(
     """
     layers = list(graph.layers)
     for index, gradient in gradients.items():
-        found = _with_weights(layers[index], gradient, settings, samples)
+        found = _updated(graph.own[index], layers[index].op, gradient.changes(settings, samples))
         if isinstance(found, int):
             return Failure(index, found)
-        layers[index] = found
+        layers[index] = layers[index].with_own(found)
     return _with_ranges(replace(graph, layers=tuple(layers)), min(gradients), observed, settings)
 
 
-def _with_weights(layer: Node, gradient: Gradient, settings: Settings, samples: int) -> Node | int:
-    """Return a trained layer with its new weights and biases, or the cause of the failure."""
-    own = layer.own
-    assert own is not None
-    d, of_biases = gradient.changes(settings, samples)
-    depthwise = layer.op is Op.DEPTHWISE
-    d = (d.T if depthwise else d).reshape(own.weights.shape)
-    if layer.format is Format.AFFINE8:
-        real = F(own.scale[0]) * (own.weights.astype(np.int64) - own.zero).astype(F) - d
+def _updated(own: Parameters, op: Op, changes: tuple[np.ndarray, np.ndarray | None]) -> Parameters | int:
+    """Return the parameters of a trained layer with new weights and biases, or the cause of the failure."""
+    d, of_biases = changes
+    d = (d.T if op is Op.DEPTHWISE else d).reshape(own.weights.shape)
+    if isinstance(own, Affine8Parameters):
+        real = F(own.scale) * (own.weights.astype(np.int64) - own.zero).astype(F) - d
     else:
         real = own.weights - d
     if _beyond(real):
         return BEYOND
-    new = replace(own, weights=real)
-    if layer.format is Format.AFFINE8:
+    new = own.with_weights(real)
+    if isinstance(own, Affine8Parameters):
         low, high = np.minimum(F(0), real.min()), np.maximum(F(0), real.max())
         if not high - low >= NARROWEST:
             return COLLAPSED
-        new = _quantized(own, real, low, high)
-    if of_biases is not None:
-        bias = own.bias - of_biases
+        s, j, z = params(low, high)
+        new = replace(own, weights=quantized(real, j, z).astype(np.int8), scale=float(s), zero=int(z))
+    if of_biases is not None and isinstance(new, WithBias):
+        bias = new.bias - of_biases
         if _beyond(bias):
             return BEYOND
         new = replace(new, bias=bias)
-    return replace(layer, own=new)
-
-
-def _quantized(own: Parameters, real: np.ndarray, low: np.float32, high: np.float32) -> Parameters:
-    s, j, z = params(low, high)
-    return with_weights(own, quantized(real, j, z).astype(np.int8), float(s), int(z))
+    return new
 
 
 def _beyond(numbers: np.ndarray) -> bool:
@@ -128,7 +121,7 @@ def _with_ranges(graph: Graph, first: int, observed: dict[int, tuple[int, int]],
         reads = [F(scales[value]) for value in layer.reads]
         if layer.op in POOLS:
             scales[index + 1] = float(reads[0])
-        elif layer.format is Format.AFFINE8:
+        elif isinstance(layer, Affine8Node):
             low, high = _range(layer, *observed[index], _least_width(layer, reads), settings)
             if not high - low <= WIDEST:
                 return Failure(index, TOO_WIDE)
@@ -137,7 +130,9 @@ def _with_ranges(graph: Graph, first: int, observed: dict[int, tuple[int, int]],
     return replace(graph, layers=tuple(layers))
 
 
-def _range(layer: Node, lo: int, hi: int, least: np.float32, settings: Settings) -> tuple[np.float32, np.float32]:
+def _range(
+    layer: Affine8Node, lo: int, hi: int, least: np.float32, settings: Settings
+) -> tuple[np.float32, np.float32]:
     """Return the ends of the new range of an output whose stored values reached from lo to hi."""
     low, high, s = F(layer.low), F(layer.high), F(layer.scale)
     growth, momentum = F(settings.range_growth), F(settings.range_momentum)
@@ -148,11 +143,11 @@ def _range(layer: Node, lo: int, hi: int, least: np.float32, settings: Settings)
     return down, down + least if up - down < least else up
 
 
-def _least_width(layer: Node, reads: list[np.float32]) -> np.float32:
+def _least_width(layer: Affine8Node, reads: list[np.float32]) -> np.float32:
     """Return W of scales of the values that a layer reads."""
     least = F(0)
     if layer.own is not None:
-        least = STEPS * (reads[0] * F(layer.own.scale[0]))
+        least = STEPS * (reads[0] * F(layer.own.scale))
     elif layer.op is Op.MULTIPLY:
         least = STEPS * (reads[0] * reads[1])
     elif layer.op is Op.ADD:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.training.graph.graph import Graph, Op
+from hil.training.graph.node import Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.arith import bits
 from hil.training.reference.floats import F
@@ -25,13 +26,12 @@ class TrainedLayer:
     """A trained layer with copies of its weights and biases; `index` is its place among all layers."""
 
     def __init__(self, graph: Graph, settings: GraphSettings, fast: FastLayer, index: int) -> None:
-        layer = graph.layers[index]
-        assert layer.own is not None
-        self.index, self.layer, self.fast = index, layer, fast
-        self.weights, self.bias = layer.own.weights.copy(), layer.own.bias.copy()
+        layer, own = graph.layers[index], graph.own_of(Tflite8Parameters)[index]
+        self.index, self.layer, self.fast, self.parameters = index, layer, fast, own
+        self.weights, self.bias = own.weights.copy(), own.bias.copy()
         self.trains_weights, self.trains_bias = settings.trains_weights, bool(settings.train_bias)
         self.by_nodes = settings.by_nodes(layer)
-        self.bias_steps = bias_steps(layer)
+        self.bias_steps = bias_steps(own)
         self._input_scale = F(graph.scale_of(layer.reads[0]))
 
     @property
@@ -112,9 +112,8 @@ class TrainedLayer:
 
     def factors(self, factor: np.ndarray | np.float32, qas: bool) -> list[np.ndarray]:
         """Return f of each trained tensor, float32 that broadcasts to it; `factor` is one a channel [O] or for all."""
-        own, layer = self.layer.own, self.layer
-        assert own is not None
-        scale, by_channel = own.scale.astype(F), np.full(layer.channels, factor, F)
+        layer = self.layer
+        scale, by_channel = self.parameters.scale.astype(F), np.full(layer.channels, factor, F)
         with np.errstate(over="ignore", under="ignore"):
             units = [scale] * self.trains_weights + [self._input_scale * scale] * self.trains_bias
             found = [by_channel / unit / unit if qas else by_channel for unit in units]
@@ -132,7 +131,7 @@ class TrainedLayer:
         exponents: list[int | np.ndarray] = [exponent] * self.trains_weights
         exponents += [exponent - (0 if self.by_nodes else self.bias_steps)] * self.trains_bias
         with np.errstate(over="ignore", under="ignore"):
-            of_channels = factor * slopes(self.layer) if self.by_nodes else factor
+            of_channels = factor * slopes(self.parameters) if self.by_nodes else factor
         found = zip(self.parts(gradient), exponents, self.factors(of_channels, qas), strict=True)
         self.lower([steps(*one) for one in found])
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.graph import Graph
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.floats import F
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
@@ -120,7 +121,7 @@ class TrainedGraph(Reference):
         own, parts = self.own_now(), []
         for at in range(0, len(images), CHUNK):
             logits = self.forward.logits(0, {0: self.forward.input_values(images[at : at + CHUNK])}, own)
-            parts.append(_stored(logits[:, 0], self.graph.layers[-1].zero))
+            parts.append(_stored(logits[:, 0], self.graph.zero_of(len(self.graph.layers))))
         return np.concatenate(parts), np.zeros(len(images), np.int64)
 
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
@@ -138,7 +139,7 @@ class TrainedGraph(Reference):
         values = self.forward.clean(images[slot : slot + 1], own)[1:]
         return [
             Stage(layer.name, "output", stage_bytes(_stored(value, layer.zero)))
-            for layer, value in zip(self.graph.layers, values, strict=True)
+            for layer, value in zip(self.graph.nodes(Tflite8Node), values, strict=True)
         ]
 
     def _losses(self, logits: np.ndarray, labels: np.ndarray, passes: int = 1) -> np.ndarray:
@@ -146,7 +147,9 @@ class TrainedGraph(Reference):
 
         The logits are [N, 1, classes] where no pass differs, since nothing reads what was perturbed.
         """
-        losses = cross_entropy(logits, np.asarray(labels).astype(np.intp)[:, None], self.graph.layers[-1].scale)
+        losses = cross_entropy(
+            logits, np.asarray(labels).astype(np.intp)[:, None], self.graph.scale_of(len(self.graph.layers))
+        )
         return np.broadcast_to(losses, (len(losses), passes))
 
     def own_now(self) -> list[Own | None]:
@@ -157,10 +160,8 @@ class TrainedGraph(Reference):
         return own
 
     def _own(self, index: int) -> Own | None:
-        layer, fast = self.graph.layers[index], self.forward.layers[index]
-        if layer.own is None:
-            return None
-        return fast.own(layer.own.weights.ravel(), layer.own.bias, fast.float_type(layer.own.weights, layer.own.bias))
+        own, fast = self.graph.own_of(Tflite8Parameters).get(index), self.forward.layers[index]
+        return None if own is None else fast.own(own.weights.ravel(), own.bias, fast.float_type(own.weights, own.bias))
 
 
 def _stored(values: np.ndarray, zero: int) -> np.ndarray:

@@ -121,9 +121,9 @@ def _part(network: Graph, name: str, first: int, layers: tuple[Node, ...]) -> Gr
         return None
     moved = [replace(node, reads=tuple(value - first for value in node.reads)) for node in others]
     shape = moved[-1].out_shape
-    assert last.own is not None
-    weights = np.resize(last.own.weights, (network.classes, int(np.prod(shape))))
-    head = replace(last, reads=(len(moved),), in_shape=shape, own=replace(last.own, weights=weights))
+    own = network.own[len(network.layers) - 1]
+    weights = np.resize(own.weights, (network.classes, int(np.prod(shape))))
+    head = replace(last, reads=(len(moved),), in_shape=shape).with_own(own.with_weights(weights))
     of_input = 0 if layers[0].format in CHAINS else first  # in a chain only the network's input has a scale
     return Graph(
         name, (*moved, head), moved[0].in_shape, network.classes, network.scale_of(of_input), network.zero_of(of_input)

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hil.training.graph.node import W16A8Parameters
 from hil.training.methods.settings import configure_fields, loops_of, only, sent, setting_tables
 from hil.training.methods.tinytrain_costs import Costs
 from hil.training.trial.agent_checks.refused import expect
@@ -89,7 +90,7 @@ def _conflicts(trial: LockStep, loop: str) -> Iterator[tuple[Changes, str]]:
             yield from CONFLICTS.get(table, ())
     yield from CONFLICTS.get(loop, ())
     own = trial.p.method.network.layers[-1].own
-    if loop == "qzo-ff" and own is not None and own.largest > NARROW:
+    if loop == "qzo-ff" and isinstance(own, W16A8Parameters) and own.largest > NARROW:
         yield from CONFLICTS["w16a8"]
     if loop == "tinytrain":
         least = Costs(trial.p.method.network, trial.settings).least_work_budget

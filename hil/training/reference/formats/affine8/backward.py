@@ -80,7 +80,6 @@ def _to_window(layer: Layer, e: np.ndarray) -> np.ndarray:
 def _input_sums(layer: Layer, e: np.ndarray) -> np.ndarray:
     """Return the sums over taps and output channels that use each input, [B, H, W, C]."""
     node, weights = layer.node, layer.weights
-    assert weights is not None
     if node.op in (Op.FULLY_CONNECTED, Op.POINTWISE):
         by_position: np.ndarray = e.reshape(-1, e.shape[3]) @ weights.T
         return by_position.reshape(len(e), *node.in_shape)

@@ -8,7 +8,8 @@ from functools import reduce
 import numpy as np
 
 from hil.training.graph.affine8 import quantized_biases
-from hil.training.graph.graph import GATED, PAIRED, Graph, Node, Op
+from hil.training.graph.graph import GATED, PAIRED, Graph, Op
+from hil.training.graph.node import Affine8Node, Affine8Parameters
 from hil.training.reference.floats import F
 from hil.training.reference.formats.affine8.rescale import WIDEST, factor, quantized, rescaled
 from hil.training.reference.formats.affine8.windows import columns, padded, taps, under_tap
@@ -28,23 +29,23 @@ class Layer:
 
     Attributes:
         s_x: scales of the values that it reads.
-        weights: `q_w - z_w`, float64 [K, O] (depthwise: [kh * kw, C]); None without.
+        weights: `q_w - z_w`, float64 [K, O] (depthwise: [kh * kw, C]); empty without.
         s_w: scale of the weights.
         slopes: of a hard_swish by the value less -128, float64 [256].
     """
 
-    def __init__(self, graph: Graph, node: Node) -> None:
+    def __init__(self, graph: Graph, node: Affine8Node) -> None:
         self.node, self.rounding = node, node.rounding
         self.s_x = [F(graph.scale_of(value)) for value in node.reads]
         self._z_x = [graph.zero_of(value) for value in node.reads]
         self._s_y, self._z_y = F(node.scale), node.zero
-        self.weights: np.ndarray | None = None
+        self.weights = np.zeros((0, 0))
         self.s_w = F(0)
         self._limits = self._limit(node.act_min), self._limit(node.act_max)
         lowest, highest = max(self._limits[0], -128), min(self._limits[1], 127)
         self._lowest, self._highest = lowest - self._z_y, highest - self._z_y
         if node.own is not None:
-            self._take_weights()
+            self._take_weights(node.own)
         elif node.op is Op.ADD:
             s_a, s_b = self.s_x
             largest = max(s_a, s_b)
@@ -60,10 +61,8 @@ class Layer:
         j_y = F(1) / self._s_y
         return self._z_y + int(np.rint(min(max(F(limit) * j_y, -WIDEST), WIDEST)))
 
-    def _take_weights(self) -> None:
-        own = self.node.own
-        assert own is not None
-        self.s_w = F(own.scale[0])
+    def _take_weights(self, own: Affine8Parameters) -> None:
+        self.s_w = F(own.scale)
         centred = own.weights.astype(np.float64) - own.zero
         depthwise, channels = self.node.op is Op.DEPTHWISE, self.node.channels
         self.weights = centred.reshape(-1, channels) if depthwise else centred.reshape(channels, -1).T
@@ -102,7 +101,6 @@ class Layer:
         return (x + (self._z_x[0] + 128)).astype(np.intp)
 
     def _sums(self, x: np.ndarray) -> np.ndarray:
-        assert self.weights is not None
         if self.node.op is Op.DEPTHWISE:
             places = self.places(x)
             acc: np.ndarray = places[0] * self.weights[0]

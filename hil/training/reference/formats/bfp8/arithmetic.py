@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hil.training.graph.graph import Graph
+from hil.training.graph.node import ChainNode
 from hil.training.methods.elasticzo_settings import Settings
 from hil.training.reference.arith import bits, clip, clip127, psto_shift
 from hil.training.reference.formats.bfp8.layers import forward, input_error
@@ -38,7 +39,7 @@ class NumpyArithmetic:
     name = "NumPy"
 
     def __init__(self, network: Graph) -> None:
-        self.network = network
+        self.network, self.layers = network, network.nodes(ChainNode)
 
     def forward(self, weights: Tensors, images: np.ndarray, together: bool, kept_from: int) -> Pass:
         """Run uint8 images [B, H, W] with the weights of every layer that has any.
@@ -55,7 +56,7 @@ class NumpyArithmetic:
         pixels = np.ascontiguousarray(images.reshape(len(images), -1).T)
         x = (pixels >> 1).view(np.int8).reshape(*self.network.in_shape, -1)  # section 3
         found = [(x, np.full(x.shape[-1], self.network.input_exp))]
-        for layer, own in zip(self.network.layers, self._of_layer(weights), strict=True):
+        for layer, own in zip(self.layers, self._of_layer(weights), strict=True):
             found.append(forward(layer, own, *found[-1], together))
         return found
 
@@ -73,9 +74,9 @@ class NumpyArithmetic:
         found: dict[int, np.ndarray] = {}
         tensor = len(weights)
         handed = self.logits_error(error)
-        for index in range(len(self.network.layers) - 1, kept_from - 1, -1):
-            layer, (x, exponents) = self.network.layers[index], activations[index]
-            if layer.weights is not None:
+        for index in range(len(self.layers) - 1, kept_from - 1, -1):
+            layer, (x, exponents) = self.layers[index], activations[index]
+            if layer.own is not None:
                 tensor -= 1
                 found[tensor] = batch_gradient(layer, handed[0], x, handed[1] + exponents)
             if index > kept_from:
@@ -88,7 +89,7 @@ class NumpyArithmetic:
 
     def logits_error(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the error of the logits [B, classes] as that of the last layer's output, and its exponents."""
-        shape = self.network.layers[-1].out_shape
+        shape = self.layers[-1].out_shape
         return np.ascontiguousarray(error.T).reshape(*shape, -1), np.full(len(error), ERROR_EXP)
 
     def handed_on(
@@ -100,7 +101,7 @@ class NumpyArithmetic:
         together: bool,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the error of a layer's input and its exponents, from those of its output."""
-        layer, own = self.network.layers[index], self._of_layer(weights)[index]
+        layer, own = self.layers[index], self._of_layer(weights)[index]
         return input_error(layer, own, error, activations[index][0], activations[index + 1][0], together)
 
     def cross_entropy(self, passed: Pass, labels: np.ndarray) -> np.float32:
@@ -112,10 +113,10 @@ class NumpyArithmetic:
         if settings.partition == 0:
             return []
         pool = signed_pool(settings.seed, step, settings.p_zero, settings.r_max)
-        perturbed = [layer.weights for layer in self.network.trained[: settings.partition] if layer.weights is not None]
+        perturbed = list(self.network.own.values())[: settings.partition]
         return [
-            perturbation(pool, settings.seed, step, index, weights.size).reshape(weights.shape)
-            for index, weights in enumerate(perturbed)
+            perturbation(pool, settings.seed, step, index, own.weights.size).reshape(own.weights.shape)
+            for index, own in enumerate(perturbed)
         ]
 
     def moved(self, weights: np.ndarray, noise: np.ndarray, factor: int, limit: int) -> np.ndarray:
@@ -141,4 +142,4 @@ class NumpyArithmetic:
 
     def _of_layer(self, weights: Tensors) -> list[np.ndarray | None]:
         left = iter(weights)
-        return [None if layer.weights is None else next(left) for layer in self.network.layers]
+        return [None if layer.own is None else next(left) for layer in self.layers]

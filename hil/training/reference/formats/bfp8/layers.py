@@ -14,7 +14,8 @@ from functools import reduce
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.graph import Op
+from hil.training.graph.node import ChainNode
 
 LARGEST_PRODUCT = 127 * 127
 
@@ -87,7 +88,7 @@ def convolution(x: np.ndarray, weights: np.ndarray, pads: tuple[int, int]) -> np
 
 
 def forward(
-    layer: Node, weights: np.ndarray | None, x: np.ndarray, exponents: np.ndarray, together: bool
+    layer: ChainNode, weights: np.ndarray | None, x: np.ndarray, exponents: np.ndarray, together: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run one layer on int8 [H, W, C, B] with exponents int [B]; return the output and its exponents, likewise.
 
@@ -110,14 +111,14 @@ def forward(
     return requantize(acc.reshape(*layer.out_shape, -1), exponents + layer.weight_exp, together)
 
 
-def _places(layer: Node, x: np.ndarray) -> list[np.ndarray]:
+def _places(layer: ChainNode, x: np.ndarray) -> list[np.ndarray]:
     """Return views [oh, ow, C, B] of what all pooling windows have at each of their places, in row-major order."""
     (k, _), (height, width, _) = layer.stride, layer.out_shape
     return [x[dy : height * k : k, dx : width * k : k] for dy in range(k) for dx in range(k)]
 
 
 def input_error(
-    layer: Node,
+    layer: ChainNode,
     weights: np.ndarray | None,
     of_output: tuple[np.ndarray, np.ndarray],
     x: np.ndarray,
@@ -149,7 +150,7 @@ def input_error(
     return requantize(acc.reshape(*layer.in_shape, -1), exponents + layer.weight_exp, together)
 
 
-def _unpool(layer: Node, error: np.ndarray, x: np.ndarray, out: np.ndarray) -> np.ndarray:
+def _unpool(layer: ChainNode, error: np.ndarray, x: np.ndarray, out: np.ndarray) -> np.ndarray:
     """Give each error to the first maximum of its window."""
     result = np.zeros(x.shape, np.int8)
     free = np.ones(out.shape, bool)

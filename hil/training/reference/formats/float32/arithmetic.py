@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Node
 from hil.training.reference.formats.float32.backward import add_gradients, errors_of, gated
 from hil.training.reference.formats.float32.forward import Own, clamp, values_of
 from hil.training.reference.formats.float32.loss import logits_error, losses
@@ -55,7 +56,7 @@ class Float32Arithmetic:
         logits = values[-1][0, 0]
         if sums:
             for index, whole in errors_of(self.graph, min(sums), values, own, logits_error(logits, labels)):
-                layer = self.graph.layers[index]
+                layer = self.graph.node(index, Float32Node)
                 if index in sums:
                     add_gradients(layer, gated(layer, whole, values[index + 1]), values[layer.reads[0]], sums[index])
         return losses(logits, labels)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from hil.training.graph.graph import GATED, LARGEST_FLOAT, POOLS, Graph, Node, Op
+from hil.training.graph.node import Float32Node
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.forward import ONE_SIXTH, Own, by_channel, clamp, places
 from hil.training.reference.formats.float32.sums import (
@@ -39,7 +40,7 @@ def errors_of(
     """
 
     def given(index: int, whole: np.ndarray) -> list[np.ndarray]:
-        layer = graph.layers[index]
+        layer = graph.node(index, Float32Node)
         reads = [values[value] for value in layer.reads]
         return input_errors(layer, gated(layer, whole, values[index + 1]), reads, own.get(index))
 
@@ -81,7 +82,7 @@ def joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return _limited(one + other)
 
 
-def gated(layer: Node, error: np.ndarray, out: np.ndarray) -> np.ndarray:
+def gated(layer: Float32Node, error: np.ndarray, out: np.ndarray) -> np.ndarray:
     """Return the error of a layer's output where the output lies between its limits, else +0.0."""
     if layer.op not in GATED:
         return error

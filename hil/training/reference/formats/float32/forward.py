@@ -11,6 +11,7 @@ from functools import reduce
 import numpy as np
 
 from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.node import Float32Node
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.sums import ordered_products, ordered_sum, padded, taps, under_tap, windows
 
@@ -28,12 +29,12 @@ def input_value(graph: Graph, images: np.ndarray) -> np.ndarray:
 def values_of(graph: Graph, images: np.ndarray, own: Mapping[int, Own]) -> list[np.ndarray]:
     """Return all values, n + 1 of them, of uint8 images; `own` has the layers with weights by index."""
     values = [input_value(graph, images)]
-    for index, layer in enumerate(graph.layers):
+    for index, layer in enumerate(graph.nodes(Float32Node)):
         values.append(run(layer, [values[value] for value in layer.reads], own.get(index)))
     return values
 
 
-def run(layer: Node, reads: Sequence[np.ndarray], own: Own | None) -> np.ndarray:
+def run(layer: Float32Node, reads: Sequence[np.ndarray], own: Own | None) -> np.ndarray:
     """Return the output of a layer, [oh, ow, O, B]."""
     return clamp(_sums(layer, reads, own), layer.act_min, layer.act_max)
 
@@ -44,7 +45,7 @@ def clamp(v: np.ndarray, low: float, high: float) -> np.ndarray:
     return clamped
 
 
-def _sums(layer: Node, reads: Sequence[np.ndarray], own: Own | None) -> np.ndarray:
+def _sums(layer: Float32Node, reads: Sequence[np.ndarray], own: Own | None) -> np.ndarray:
     x = reads[0]
     found: np.ndarray
     if layer.op is Op.ADD:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Node, Float32Parameters
 from hil.training.methods.qzo_ff_tensors import TrainedTensor
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.backward import add_gradients, errors_of, gated
@@ -36,11 +37,7 @@ class Network:
 
     def __init__(self, graph: Graph, trained: Sequence[TrainedTensor]) -> None:
         self.graph, self.first = graph, min(tensor.layer for tensor in trained)
-        self._frozen = {
-            index: (layer.own.weights, layer.own.bias)
-            for index, layer in enumerate(graph.layers)
-            if layer.own is not None
-        }
+        self._frozen = {index: (own.weights, own.bias) for index, own in graph.own_of(Float32Parameters).items()}
         self.tensors = [Tensor(known, self._frozen[known.layer][known.is_bias]) for known in trained]
 
     def own_of(self, values: Sequence[np.ndarray]) -> dict[int, Own]:
@@ -88,7 +85,7 @@ class Network:
             for loss in losses(logits, its):
                 total = total + loss
             for index, error in errors_of(self.graph, self.first, values, own, logits_error(logits, its)):
-                layer = self.graph.layers[index]
+                layer = self.graph.node(index, Float32Node)
                 if index in sums:
                     add_gradients(layer, gated(layer, error, values[index + 1]), values[layer.reads[0]], sums[index])
         return F(total)
@@ -100,7 +97,7 @@ class Network:
         """Run the layers first..end - 1, and keep what later ones read."""
         values = dict(values)
         for index in range(first, end):
-            layer = self.graph.layers[index]
+            layer = self.graph.node(index, Float32Node)
             values[index + 1] = run(layer, [values[value] for value in layer.reads], own.get(index))
             values = {value: held for value, held in values.items() if self.graph.last_use(value) > index}
         return values

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.training.graph.graph import POOLS, Graph, Node, Op
+from hil.training.graph.node import Tflite8Parameters
 from hil.training.methods.backward_pass import check_passable
 from hil.training.reference.floats import F, exp32
 from hil.training.reference.formats.tflite8.factors import SHARE_BITS, Chain, Ratio, shares
@@ -53,7 +54,7 @@ class BackwardPass:
         check_passable(graph.layers[first:])
         self._graph, self._layers, self._first = graph, layers, first
         self.chain = Chain.of(graph, first)
-        self._shares = {i: shares(layer) for i, layer in enumerate(graph.layers) if i > first and layer.own is not None}
+        self._shares = {i: shares(own) for i, own in graph.own_of(Tflite8Parameters).items() if i > first}
 
     def run(
         self, values: Sequence[np.ndarray], own: Sequence[Own | None], labels: np.ndarray
@@ -67,8 +68,8 @@ class BackwardPass:
             own: the weights of that pass.
             labels: integers [N].
         """
-        last = self._graph.layers[-1]
-        error = logits_error(values[-1].reshape(len(labels), -1), labels, last.scale)
+        scale = self._graph.scale_of(len(self._layers))
+        error = logits_error(values[-1].reshape(len(labels), -1), labels, scale)
         held = {len(self._layers): Errors(error[:, None, None], np.zeros(len(labels), np.int64))}
         for index in range(len(self._layers) - 1, self._first - 1, -1):
             if index + 1 not in held:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, MeanFactor, Node, Op
+from hil.training.graph.graph import Graph, MeanFactor, Op
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.reference.floats import F
 
 SMALLEST_NORMAL = F(2.0**-126)
@@ -56,14 +57,14 @@ class Chain:
     @classmethod
     def of(cls, graph: Graph, first: int) -> Chain:
         """Return the factors of all values made at or behind the layer `first`."""
-        chain = cls({len(graph.layers): Factor.of(F(graph.layers[-1].scale) * (F(1) / F(127)), 0)}, {})
+        chain = cls({len(graph.layers): Factor.of(F(graph.scale_of(len(graph.layers))) * (F(1) / F(127)), 0)}, {})
         for index in range(len(graph.layers) - 1, first, -1):
             if index + 1 in chain.of_value:
                 chain._hand_on(graph, index, first)
         return chain
 
     def _hand_on(self, graph: Graph, index: int, first: int) -> None:
-        layer, output = graph.layers[index], self.of_value[index + 1]
+        layer, output = graph.node(index, Tflite8Node), self.of_value[index + 1]
         for place, value in enumerate(layer.reads):
             if value <= first:
                 continue
@@ -74,31 +75,27 @@ class Chain:
                 self.of_value[value] = given
 
 
-def _given(graph: Graph, layer: Node, c: np.float32, value: int) -> np.float32:
+def _given(graph: Graph, layer: Tflite8Node, c: np.float32, value: int) -> np.float32:
     """Return p of what a layer with the output's C_y gives to a value that it reads."""
+    if layer.own is not None:
+        return F(c * slopes(layer.own).max())
+    if isinstance(layer.factors, MeanFactor):
+        return F(c * slopes(layer.factors).max())
     if layer.op is Op.ADD:
         return c * (F(graph.scale_of(value)) / F(layer.scale))
-    if layer.op is Op.MAX_POOL:
-        return c
-    if layer.op is Op.AVERAGE_POOL:
-        return c / F(layer.kernel[0] * layer.kernel[1])
-    return F(c * slopes(layer).max())
+    return c / F(layer.kernel[0] * layer.kernel[1]) if layer.op is Op.AVERAGE_POOL else c
 
 
-def slopes(layer: Node) -> np.ndarray:
+def slopes(rescaling: Tflite8Parameters | MeanFactor) -> np.ndarray:
     """Return r_o, the steps of the output that one step of a sum is, float32 [O]; of a mean [1]."""
-    if isinstance(layer.factors, MeanFactor):
-        return np.ldexp(np.array([layer.factors.multiplier]).astype(F), layer.factors.shift - 31)
-    assert layer.own is not None
-    return np.ldexp(layer.own.multiplier.astype(F), layer.own.shift.astype(np.int32) - 31)
+    return np.ldexp(np.atleast_1d(rescaling.multiplier).astype(F), np.atleast_1d(rescaling.shift).astype(np.int32) - 31)
 
 
-def shares(layer: Node) -> np.ndarray:
+def shares(own: Tflite8Parameters) -> np.ndarray:
     """Return k_o, the slope of each output channel in parts of 2^15 of the largest, float32 [O]."""
-    assert layer.own is not None
-    largest = int(np.argmax(slopes(layer)))
-    lowest = int(layer.own.shift.min())
-    exact = [int(m) << (int(s) - lowest) for m, s in zip(layer.own.multiplier, layer.own.shift, strict=True)]
+    largest = int(np.argmax(slopes(own)))
+    lowest = int(own.shift.min())
+    exact = [int(m) << (int(s) - lowest) for m, s in zip(own.multiplier, own.shift, strict=True)]
     return np.array([(one << SHARE_BITS) // exact[largest] for one in exact], F)
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.training.graph.graph import AddFactors, Graph, MeanFactor, Node, Op
+from hil.training.graph.graph import AddFactors, Graph, MeanFactor, Op
+from hil.training.graph.node import Quantized, Table, Tflite8Parameters
 from hil.training.reference.arith import INT32_MAX
 from hil.training.reference.formats.tflite8.rescale import Quantization, requantize, rescale
 from hil.training.reference.formats.tflite8.scaling import Scaling
@@ -24,10 +25,9 @@ LARGEST_BIAS_STEP = 20  # bits of the largest perturbation of a bias
 NEVER = -1000.0  # less than any value: the padding never wins
 
 
-def bias_steps(layer: Node) -> np.ndarray:
+def bias_steps(own: Tflite8Parameters) -> np.ndarray:
     """Return the exponent of m_o of every output channel, int64 [O] (docs/arithmetic-zeroth-order.md, section 3)."""
-    assert layer.own is not None
-    return np.clip(-layer.own.shift.astype(np.int64), 0, LARGEST_BIAS_STEP)
+    return np.clip(-own.shift.astype(np.int64), 0, LARGEST_BIAS_STEP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,23 +41,24 @@ class Own:
 class FastLayer:
     """One layer of a graph, ready to run."""
 
-    def __init__(self, graph: Graph, layer: Node) -> None:
+    def __init__(self, graph: Graph, layer: Quantized) -> None:
         self.layer, self._rounding = layer, layer.rounding
         self.zeros = [graph.zero_of(value) for value in layer.reads]
-        self.low, self.high = int(layer.act_min) - layer.zero, int(layer.act_max) - layer.zero
+        self.low, self.high = layer.act_min - layer.zero, layer.act_max - layer.zero
         self._scaling = None
-        if layer.own is not None:
-            own = layer.own
+        if isinstance(layer.own, Tflite8Parameters):
+            self._own = own = layer.own
             self._scaling = Scaling.of(own.multiplier, own.shift, layer.rounding, self.low, self.high)
-        if layer.op is Op.ADD:
-            self._sums = self._sums_of_pairs()
-        if layer.table is not None:
-            self._table = (layer.table.astype(np.int64) - layer.zero).astype(np.float32)
+        match layer.factors:
+            case AddFactors() as factors:
+                self._sums = self._sums_of_pairs(factors)
+            case MeanFactor() as factor:
+                self._factor_of_mean = factor
+            case Table() as table:
+                self._table = (table.outputs.astype(np.int64) - layer.zero).astype(np.float32)
 
-    def _sums_of_pairs(self) -> np.ndarray:
+    def _sums_of_pairs(self, factors: AddFactors) -> np.ndarray:
         """Return the output of an add for all pairs of values, float32 [65536]."""
-        factors = self.layer.factors
-        assert isinstance(factors, AddFactors)
         values, rounding = np.arange(-128, 128), self._rounding
         multipliers, shifts = (np.array(numbers) for numbers in (factors.multipliers, factors.shifts))
         a, b = (
@@ -69,7 +70,7 @@ class FastLayer:
     def _requantized(self, acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
         """Return outputs less their zero point, float32, of sums in int64."""
         layer = self.layer
-        limits = (layer.zero, int(layer.act_min), int(layer.act_max))
+        limits = (layer.zero, layer.act_min, layer.act_max)
         out = requantize(acc, Quantization(self.zeros[0], *limits, multiplier, shift, self._rounding))
         return out.astype(np.float32) - np.float32(layer.zero)
 
@@ -85,7 +86,7 @@ class FastLayer:
         )
         largest_input = max(127 - self.zeros[0], 128 + self.zeros[0])
         per_channel = np.abs(by_tap.astype(np.int64)).sum(axis=0) + self.layer.taps
-        bound = int((largest_input * per_channel + np.abs(bias.astype(np.int64)) + (1 << bias_steps(self.layer))).max())
+        bound = int((largest_input * per_channel + np.abs(bias.astype(np.int64)) + (1 << bias_steps(self._own))).max())
         if bound > INT32_MAX:
             raise OverflowError(
                 f"{self.layer.name}: a sum may reach {bound}, outside int32; it has too many taps or too large a bias"
@@ -204,8 +205,7 @@ class FastLayer:
         return held.astype(np.float32)
 
     def _mean(self, x: np.ndarray) -> np.ndarray:
-        factor = self.layer.factors
-        assert isinstance(factor, MeanFactor)
+        factor = self._factor_of_mean
         acc = x.sum(axis=(2, 3), keepdims=True, dtype=np.float64).astype(np.int64)
         return self._requantized(acc, np.array([factor.multiplier]), np.array([factor.shift]))
 
@@ -213,7 +213,6 @@ class FastLayer:
         """Return outputs less their zero point, float32 [..., O], of sums [..., O] of these output channels."""
         if self._scaling is not None:
             return self._scaling.of_channels(channels).apply(acc)
-        own = self.layer.own
-        assert own is not None
+        own = self._own
         factors = own.multiplier[channels].astype(np.int64), own.shift[channels].astype(np.int64)
         return self._requantized(acc.astype(np.int64), *factors)

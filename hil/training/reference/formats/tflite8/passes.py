@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from hil.training.graph.graph import Graph, Node
+from hil.training.graph.node import Quantized
 from hil.training.reference.formats.tflite8.fast import FastLayer, Own
 
 PIXEL_OFFSET = 128  # a pixel p becomes p - 128
@@ -24,7 +25,7 @@ class Passes:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.layers = [self.LAYER(graph, layer) for layer in graph.layers]
+        self.layers = [self.LAYER(graph, layer) for layer in graph.nodes(Quantized)]
         self._last_use = [graph.last_use(value) for value in range(len(graph.layers) + 1)]
 
     def input_values(self, images: np.ndarray) -> np.ndarray:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.graph import Graph, Op
+from hil.training.graph.node import Quantized, W16A8Parameters
 from hil.training.graph.w16a8_contents import needs_saturating_shift
 from hil.training.reference.arith import INT32_MAX, INT32_MIN
-from hil.training.reference.formats.tflite8.fast import FastLayer, Own
+from hil.training.reference.formats.tflite8.fast import FastLayer
 
 
 def rescale(acc: np.ndarray, multiplier: int, shift: int) -> np.ndarray:
@@ -26,17 +27,12 @@ def rescale(acc: np.ndarray, multiplier: int, shift: int) -> np.ndarray:
 class Layer(FastLayer):
     """One layer of a graph in `w16a8`, ready to run."""
 
-    def __init__(self, graph: Graph, layer: Node) -> None:
+    def __init__(self, graph: Graph, layer: Quantized) -> None:
         super().__init__(graph, layer)
         self._scaling = None
-        if layer.own is not None:
-            own = layer.own
-            self._factor = int(own.multiplier[0]), int(own.shift[0])
-            self._saturates = needs_saturating_shift(layer.taps, own.largest, self.zeros[0])
-
-    def own_of(self, weights: np.ndarray, bias: np.ndarray) -> Own:
-        """Return integer weights, in any shape in the order of the file, and biases as this layer multiplies them."""
-        return self.own(weights.reshape(-1), bias, np.float64)
+        if isinstance(layer.own, W16A8Parameters):
+            self._factor = layer.own.multiplier, layer.own.shift
+            self._saturates = needs_saturating_shift(layer.taps, layer.own.largest, self.zeros[0])
 
     def patches(self, x: np.ndarray) -> np.ndarray:
         """Return what the taps of every output position see, float64 [N, 1, positions, taps]."""

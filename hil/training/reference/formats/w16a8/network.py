@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from hil.training.graph.graph import Graph
+from hil.training.graph.node import W16A8Parameters
 from hil.training.methods.qzo_ff_tensors import TrainedTensor
 from hil.training.reference.formats.tflite8.fast import FastLayer, Own
 from hil.training.reference.formats.tflite8.loss import cross_entropy
@@ -40,19 +41,18 @@ class Network:
 
     def __init__(self, graph: Graph, trained: Sequence[TrainedTensor]) -> None:
         self.graph, self.first = graph, min(tensor.layer for tensor in trained)
+        self._own_of = graph.own_of(W16A8Parameters)
         self.tensors = [Tensor(known, self._given(known)) for known in trained]
         self._passes = Passes16(graph)
         self._frozen = [self._own(index) for index in range(len(graph.layers))]
 
     def _given(self, known: TrainedTensor) -> np.ndarray:
-        own = self.graph.layers[known.layer].own
-        assert own is not None
+        own = self._own_of[known.layer]
         return own.bias if known.is_bias else own.weights
 
     def _own(self, index: int) -> Own | None:
-        own, fast = self.graph.layers[index].own, self._passes.layers[index]
-        assert isinstance(fast, Layer)
-        return None if own is None else fast.own_of(own.weights, own.bias)
+        own, fast = self._own_of.get(index), self._passes.layers[index]
+        return None if own is None else fast.own(own.weights.reshape(-1), own.bias, np.float64)
 
     def own_of(self, values: Sequence[np.ndarray]) -> list[Own | None]:
         """Return what all layers multiply by, with these values of the trained tensors."""
@@ -61,9 +61,8 @@ class Network:
             (tensor.known.layer, tensor.known.is_bias): its for tensor, its in zip(self.tensors, values, strict=True)
         }
         for index in {layer for layer, _ in given}:
-            own, fast = self.graph.layers[index].own, self._passes.layers[index]
-            assert own is not None and isinstance(fast, Layer)
-            found[index] = fast.own_of(given[index, False], given.get((index, True), own.bias))
+            bias = given.get((index, True), self._own_of[index].bias)
+            found[index] = self._passes.layers[index].own(given[index, False].reshape(-1), bias, np.float64)
         return found
 
     def own_now(self) -> list[Own | None]:
@@ -91,7 +90,7 @@ class Network:
         """Return the loss of every sample with the weights as they are now, float32 [N]."""
         own = self.own_now()
         logits = np.concatenate([self._passes.logits(self.first, values, own)[:, 0] for values in prefix])
-        return cross_entropy(logits, labels.astype(np.intp), self.graph.layers[-1].scale)
+        return cross_entropy(logits, labels.astype(np.intp), self.graph.scale_of(len(self.graph.layers)))
 
     def logits(self, images: np.ndarray) -> np.ndarray:
         """Return the logits of uint8 images with the weights as they are now, int8 [N, classes]."""

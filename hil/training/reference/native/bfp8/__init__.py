@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hil.training.graph.graph import Graph, Node
+from hil.training.graph.node import Parameters
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.training.reference.native import build
 from hil.training.reference.native.bfp8.arithmetic import NativeArithmetic
@@ -14,7 +15,7 @@ LARGEST_PRODUCT = 127 * 127
 
 def fastest(network: Graph) -> NumpyArithmetic:
     """Return the arithmetic in C where this computer can build it and the network fits it, else NumPy's and why."""
-    if not all(fits(layer) for layer in network.trained):
+    if not all(fits(network.layers[index], own) for index, own in network.own.items()):
         return _plain(network, "weights of -128, or sums beyond 32 bits")
     try:
         return NativeArithmetic(network, Native(build.library()))
@@ -29,10 +30,9 @@ def _plain(network: Graph, reason: str) -> NumpyArithmetic:
     return found
 
 
-def fits(layer: Node) -> bool:
+def fits(layer: Node, own: Parameters) -> bool:
     """Return whether no sum of a layer, its input's error or its gradient can leave int32, with no weight of -128."""
-    assert layer.weights is not None
     outputs, positions = layer.out_shape[2], layer.out_shape[0] * layer.out_shape[1]
-    forward = layer.weights.size // outputs
-    backward = layer.weights.size // layer.in_shape[2] if layer.kernel[0] else outputs
-    return int(layer.weights.min()) >= -127 and max(forward, backward, positions) * LARGEST_PRODUCT <= LARGEST_SUM
+    forward = own.weights.size // outputs
+    backward = own.weights.size // layer.in_shape[2] if layer.kernel[0] else outputs
+    return int(own.weights.min()) >= -127 and max(forward, backward, positions) * LARGEST_PRODUCT <= LARGEST_SUM

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.graph import Graph, Op
+from hil.training.graph.node import ChainNode
 from hil.training.methods.elasticzo_settings import Settings
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass, Tensors
 from hil.training.reference.formats.bfp8.loss import ERROR_EXP
@@ -45,19 +46,19 @@ class NativeArithmetic(NumpyArithmetic):
         x = np.ascontiguousarray(images.reshape(-1, *self.network.in_shape) >> 1).view(np.int8)
         group: Group = x, np.full(len(x), self.network.input_exp, np.int64)
         kept = {}
-        for stage in stages(self.network.layers, kept_from):
+        for stage in stages(self.layers, kept_from):
             if stage.end > kept_from:
                 kept[stage.first] = group
             group = self._run(stage, weights, group)
         logits, exponents = group
-        kept[len(self.network.layers)] = group
+        kept[len(self.layers)] = group
         return Pass(logits.reshape(len(logits), -1), exponents, Kept(kept, kept_from))
 
     def gradients(self, weights: Tensors, passed: Pass, error: np.ndarray) -> dict[int, np.ndarray]:
         """As `NumpyArithmetic`."""
         if not isinstance(passed.kept, Kept):
             return super().gradients(weights, passed, error)
-        layers, found = self.network.layers, {}
+        layers, found = self.layers, {}
         inputs, kept_from = passed.kept
         handed: Group = error, np.full(len(error), ERROR_EXP, np.int64)
         for stage in reversed(stages(layers, kept_from)):
@@ -76,13 +77,13 @@ class NativeArithmetic(NumpyArithmetic):
                     handed = self._input_error(layer, weights[stage.weights], handed)
         return found
 
-    def _gradient(self, layer: Node, error: Group, x: Group) -> np.ndarray:
+    def _gradient(self, layer: ChainNode, error: Group, x: Group) -> np.ndarray:
         exponents = error[1] + x[1]
         if layer.op is Op.CONV2D:
             return self._native.convolution_gradient(error[0], x[0], exponents, layer.kernel, layer.pad[0])
         return self._native.dense_gradient(error[0], x[0], exponents)
 
-    def _input_error(self, layer: Node, weights: np.ndarray, error: Group) -> Group:
+    def _input_error(self, layer: ChainNode, weights: np.ndarray, error: Group) -> Group:
         if layer.op is Op.FULLY_CONNECTED:
             return self._native.dense(error, weights.T, layer.weight_exp)
         turned = weights[:, ::-1, ::-1, :].transpose(3, 1, 2, 0)
@@ -98,10 +99,10 @@ class NativeArithmetic(NumpyArithmetic):
         if settings.partition == 0:
             return []
         pool = self._native.signed_pool(settings.seed, step, settings.p_zero, settings.r_max)
-        perturbed = [layer.weights for layer in self.network.trained[: settings.partition] if layer.weights is not None]
+        perturbed = list(self.network.own.values())[: settings.partition]
         return [
-            self._native.perturbation(pool, settings.seed, step, index, weights.shape)
-            for index, weights in enumerate(perturbed)
+            self._native.perturbation(pool, settings.seed, step, index, own.weights.shape)
+            for index, own in enumerate(perturbed)
         ]
 
     def moved(self, weights: np.ndarray, noise: np.ndarray, factor: int, limit: int) -> np.ndarray:
@@ -117,7 +118,7 @@ class NativeArithmetic(NumpyArithmetic):
         return self._native.bp_updated(weights, gradient, b_bp)
 
     def _run(self, stage: Stage, weights: Tensors, x: Group) -> Group:
-        layer, native = self.network.layers[stage.first], self._native
+        layer, native = self.layers[stage.first], self._native
         if layer.op is Op.RELU:
             return np.maximum(x[0], 0), x[1]
         if layer.op is Op.MAX_POOL:
@@ -129,7 +130,7 @@ class NativeArithmetic(NumpyArithmetic):
         return native.dense(x, own, layer.weight_exp, stage.relu)
 
 
-def stages(layers: Sequence[Node], kept_from: int) -> list[Stage]:
+def stages(layers: Sequence[ChainNode], kept_from: int) -> list[Stage]:
     """Return the stages of a forward pass through a chain; back-propagation trains layers from `kept_from` on.
 
     Rounding is monotonic, so that relu and pool may come before it; but the error of a pool's output needs its input.
@@ -137,12 +138,12 @@ def stages(layers: Sequence[Node], kept_from: int) -> list[Stage]:
     found, index, tensor = [], 0, 0
     while index < len(layers):
         layer, end, relu, pool = layers[index], index + 1, False, 1
-        if layer.weights is not None:
+        if layer.own is not None:
             if end < len(layers) and layers[end].op is Op.RELU:
                 relu, end = True, end + 1
             if layer.op is Op.CONV2D and end < min(kept_from, len(layers)) and layers[end].op is Op.MAX_POOL:
                 pool, end = layers[end].stride[0], end + 1
-        found.append(Stage(index, None if layer.weights is None else tensor, relu, pool, end))
-        tensor += layer.weights is not None
+        found.append(Stage(index, None if layer.own is None else tensor, relu, pool, end))
+        tensor += layer.own is not None
         index = end
     return found

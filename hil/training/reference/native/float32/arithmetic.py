@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hil.training.graph.graph import POOLS, Graph, Op, Shape
+from hil.training.graph.node import Float32Node
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.formats.float32.backward import walk_back
 from hil.training.reference.formats.float32.forward import PIXEL_OFFSET, Own
@@ -53,7 +54,7 @@ class NativeFloat32(Float32Arithmetic):
         """Return the values 0..end, of which the first are given; the next pass of as many samples overwrites them."""
         found = list(values)
         for index in range(len(values) - 1, end):
-            node = self.graph.layers[index]
+            node = self.graph.node(index, Float32Node)
             found.append(self._array("value", index + 1, node.out_shape, values[0].shape[3]))
             self._native.forward(node, [found[value] for value in node.reads], own.get(index, ()), found[-1])
         return found
@@ -96,7 +97,7 @@ class NativeFloat32(Float32Arithmetic):
         error: np.ndarray,
         sums: Mapping[int, Own],
     ) -> None:
-        native, nodes, lanes = self._native, self.graph.layers, error.shape[3]
+        native, nodes, lanes = self._native, self.graph.nodes(Float32Node), error.shape[3]
         gates: dict[int, np.ndarray] = {}  # a gradient and the error of an input need the same
 
         def gated(index: int, whole: np.ndarray) -> np.ndarray:

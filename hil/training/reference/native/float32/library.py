@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.graph import LARGEST_FLOAT, Node, Op
+from hil.training.graph.graph import LARGEST_FLOAT, Op
+from hil.training.graph.node import Float32Node
 from hil.training.reference.formats.float32.arithmetic import LARGEST_CHANGE
 from hil.training.reference.formats.float32.normal import KNOTS, UNIT
 from hil.training.reference.native.arguments import array
@@ -37,7 +38,7 @@ class Layer(ctypes.Structure):
 
 
 @lru_cache(maxsize=256)  # of a few graphs
-def layer_of(node: Node) -> Layer:
+def layer_of(node: Float32Node) -> Layer:
     """Return a node of a graph in the form of the library; one that is fully connected has images of 1 x 1."""
     limits = Limits(node.act_min, node.act_max)
     if node.op is Op.FULLY_CONNECTED:
@@ -97,7 +98,9 @@ class Native:
         lanes = out.shape[3]
         self._run("input", len(images), out.size // lanes, lanes, np.ascontiguousarray(images), scale, offset, out)
 
-    def forward(self, node: Node, reads: Sequence[np.ndarray], own: tuple[np.ndarray, ...], out: np.ndarray) -> None:
+    def forward(
+        self, node: Float32Node, reads: Sequence[np.ndarray], own: tuple[np.ndarray, ...], out: np.ndarray
+    ) -> None:
         """Write the output of a layer.
 
         Args:
@@ -129,12 +132,12 @@ class Native:
         self._run("losses", classes, len(own), lanes, logits, own, losses, error)
         return losses
 
-    def gate(self, node: Node, error: np.ndarray, value: np.ndarray, out: np.ndarray) -> None:
+    def gate(self, node: Float32Node, error: np.ndarray, value: np.ndarray, out: np.ndarray) -> None:
         """Write the error of a layer's output where that value lies between the limits of the layer, else +0.0."""
         self._run("gate", out.size, node.act_min, node.act_max, error, value, out)
 
     def input_error(
-        self, node: Node, error: np.ndarray, x: np.ndarray, weights: np.ndarray | None, out: np.ndarray
+        self, node: Float32Node, error: np.ndarray, x: np.ndarray, weights: np.ndarray | None, out: np.ndarray
     ) -> None:
         """Write the error that a layer gives to what it reads; not of an add.
 
@@ -155,7 +158,7 @@ class Native:
         self._run("add", out.size, -LARGEST_FLOAT, LARGEST_FLOAT, one, other, out)
 
     def add_gradients(
-        self, node: Node, error: np.ndarray, x: np.ndarray, samples: int, sums: tuple[np.ndarray, ...]
+        self, node: Float32Node, error: np.ndarray, x: np.ndarray, samples: int, sums: tuple[np.ndarray, ...]
     ) -> None:
         """Add the gradients of weights and biases to their sums, sample after sample.
 

@@ -23,7 +23,7 @@ class EvaluatedInC(TrainedGraph):
     def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As `TrainedGraph`."""
         last = len(self.graph.layers)
-        stored = self._native.outputs(self._now(), images, last) + self.graph.layers[-1].zero
+        stored = self._native.outputs(self._now(), images, last) + self.graph.zero_of(last)
         return stored.astype(np.int8), np.zeros(len(images), np.int64)
 
     def _now(self) -> NativeNetwork:

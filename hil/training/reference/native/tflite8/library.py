@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.graph import OPS, WEIGHTED, AddFactors, Format, Graph, Node, Op
+from hil.training.graph.graph import OPS, WEIGHTED, AddFactors, Format, Graph, Op
+from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.formats.tflite8.passes import PIXEL_OFFSET
 from hil.training.reference.gradient import Gradient
@@ -90,20 +91,16 @@ class NativeNetwork:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._layers = (Layer * len(graph.layers))(*(_layer_of(graph, node) for node in graph.layers))
+        self._layers = (Layer * len(graph.layers))(*(_layer_of(graph, node) for node in graph.nodes(Tflite8Node)))
         offset = PIXEL_OFFSET + graph.zero
-        self.structure = Network(len(graph.layers), offset, self._layers, graph.layers[-1].scale)
+        self.structure = Network(len(graph.layers), offset, self._layers, graph.scale_of(len(graph.layers)))
         self._kept: dict[int, list[np.ndarray]] = {}
-        for index, node in enumerate(graph.layers):
-            if node.own is not None:
-                factors = (
-                    np.ascontiguousarray(node.own.multiplier, np.int32),
-                    np.ascontiguousarray(node.own.shift, np.int8),
-                )
-                self._layers[index].multiplier = _address(factors[0], c_int32)
-                self._layers[index].shift = _address(factors[1], c_int8)
-                self._kept[-1 - index] = list(factors)
-                self.set_own(index, node.own.weights, node.own.bias)
+        for index, own in graph.own_of(Tflite8Parameters).items():
+            factors = np.ascontiguousarray(own.multiplier, np.int32), np.ascontiguousarray(own.shift, np.int8)
+            self._layers[index].multiplier = _address(factors[0], c_int32)
+            self._layers[index].shift = _address(factors[1], c_int8)
+            self._kept[-1 - index] = list(factors)
+            self.set_own(index, own.weights, own.bias)
 
     def set_own(self, index: int, weights: np.ndarray, bias: np.ndarray) -> None:
         """Give a layer int8 weights in the order of the network file, in any shape, and int32 biases."""
@@ -112,11 +109,11 @@ class NativeNetwork:
         self._kept[index] = list(own)  # the library has addresses only
 
 
-def _layer_of(graph: Graph, node: Node) -> Layer:
+def _layer_of(graph: Graph, node: Tflite8Node) -> Layer:
     first, *others = node.reads
     found = Layer(operation=node.op, reads=(c_int32 * 2)(first, *(others or [first])))
     found.rounding, found.zero = ROUNDINGS.index(node.rounding), graph.zero_of(first)
-    found.low, found.high = int(node.act_min) - node.zero, int(node.act_max) - node.zero
+    found.low, found.high = node.act_min - node.zero, node.act_max - node.zero
     if node.op is Op.FULLY_CONNECTED:
         shapes, kernel, stride, pad = (1, 1, node.in_size, 1, 1, node.out_size), (1, 1), (1, 1), (0, 0)
     else:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.graph import AddFactors, Graph, Node, Op
+from hil.training.graph.graph import AddFactors, Graph, Op
+from hil.training.graph.node import W16A8Node
 from hil.training.reference.formats.tflite8.passes import PIXEL_OFFSET
 from hil.training.reference.native.arguments import array
 
@@ -45,13 +46,12 @@ class Add(ctypes.Structure):
     )
 
 
-def layer_of(graph: Graph, node: Node) -> Layer | Add:
+def layer_of(graph: Graph, node: W16A8Node) -> Layer | Add:
     """Return a node of a graph in the form of the library; one that is fully connected has images of 1 x 1."""
-    limits = int(node.act_min) - node.zero, int(node.act_max) - node.zero
-    if node.op is Op.ADD:
-        assert isinstance(node.factors, AddFactors)
+    limits = node.act_min - node.zero, node.act_max - node.zero
+    if isinstance(node.factors, AddFactors):
         return Add((c_int32 * 3)(*node.factors.multipliers), (c_int32 * 3)(*node.factors.shifts), *limits)
-    factors = (0, 0) if node.own is None else (int(node.own.multiplier[0]), int(node.own.shift[0]))
+    factors = (0, 0) if node.own is None else (node.own.multiplier, node.own.shift)
     scaling, zero = Scaling(*factors, *limits), graph.zero_of(node.reads[0])
     if node.op is Op.FULLY_CONNECTED:
         return Layer(1, 1, node.in_size, 1, 1, node.out_size, 1, 1, 1, 1, 0, 0, zero, scaling)

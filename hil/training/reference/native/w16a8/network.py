@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.training.graph.graph import Graph, Shape
+from hil.training.graph.node import W16A8Node
 from hil.training.methods.qzo_ff_tensors import TrainedTensor
 from hil.training.reference.formats.w16a8.network import Network
 from hil.training.reference.native.w16a8.library import Native, Own, layer_of
@@ -24,10 +25,10 @@ class NativeNetwork(Network):
     def __init__(self, graph: Graph, trained: Sequence[TrainedTensor], native: Native) -> None:
         super().__init__(graph, trained)
         self._native, self.arithmetic = native, native.name
-        self._layers = [layer_of(graph, node) for node in graph.layers]
+        self._layers = [layer_of(graph, node) for node in graph.nodes(W16A8Node)]
         self._first_own: list[Own | None] = [
-            None if node.own is None else (_shorts(node.own.weights), np.ascontiguousarray(node.own.bias, np.int32))
-            for node in graph.layers
+            None if own is None else (_shorts(own.weights), np.ascontiguousarray(own.bias, np.int32))
+            for own in (node.own for node in graph.nodes(W16A8Node))
         ]
         self._kept: dict[tuple[int, int], np.ndarray] = {}
 
@@ -39,7 +40,7 @@ class NativeNetwork(Network):
         """As `Network`."""
         (values,) = prefix
         logits = self._continued(list(values.values()), self._own_now(), len(self._layers))[-1]
-        return self._native.losses(logits, labels, self.graph.layers[-1].scale)
+        return self._native.losses(logits, labels, self.graph.scale_of(len(self.graph.layers)))
 
     def logits(self, images: np.ndarray) -> np.ndarray:
         """As `Network`."""
