@@ -189,8 +189,6 @@ class DeviceUse:
             if needs_each and not _answered(dut) and not dut.record.reads and dut.record.exit_code is None:
                 which = f"device {number} of {len(self.duts)}" if several else "its device"
                 self.warnings.append(f"the test read nothing from {which}.")
-            caught = dict.fromkeys(": ".join(verdict_of(error)) for error in dut.raised)
-            self.warnings += [_of(number, f"the test has caught an error: {each}") for each in caught]
             failed = dut.look_at_end("the test ended") or dut.stand_in_at_end()
             if failed is not None:
                 verdict, reason = verdict_of(failed)
@@ -311,7 +309,8 @@ class DeviceUse:
         entry = self._bench.find(self.board) if self.board is not None else None
         open_gates = [one.sentence for each in self.figures for one in each.judgements if one.verdict == INCONCLUSIVE]
         dropped = [DROPPED.format(each.path.name, each.dropped) for each in self._tensors if each.dropped]
-        device["warnings"] = [*device.get("warnings", ()), *self.warnings, *open_gates, *dropped]
+        caught = self._said(_caught) if test.verdict == "pass" else []
+        device["warnings"] = [*device.get("warnings", ()), *self.warnings, *caught, *open_gates, *dropped]
         return new_entry(
             DeviceTest, test=self._test, folder=self.folder.name, board=self.board, **device,
             attached=entry is not None and entry.run is None if self.board is not None else None,
@@ -363,6 +362,11 @@ def _other(dut: Dut) -> dict[str, Any]:
 def _warnings(dut: Dut) -> list[str]:
     port = dut.opened_serial
     return [*dut.record.warnings, *(port.lines_seen.warnings if port is not None else ())]
+
+
+def _caught(dut: Dut) -> list[str]:
+    errors = dict.fromkeys(": ".join(verdict_of(error)) for error in dut.raised)
+    return [f"the test has caught an error: {each}" for each in errors]
 
 
 def _compilers(image: Image) -> list[str]:
