@@ -119,6 +119,7 @@ class Dut(WithFlash, WithMeter):
         self._painted = self.unclaimed_ram.filled = False  # RAM has other content now
         self.judges_exit = self._saw_fault = False
         self.record.power_cycles += 1
+        self._begin_run()
 
     def end(self, too_late: Callable[[], RigError]) -> None:
         """End the use of the device: whoever uses it from now on, such as a thread, gets this error."""

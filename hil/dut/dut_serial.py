@@ -85,6 +85,7 @@ class DutSerial(io.RawIOBase):
         self._ends = Deadline(None, lost_s)
         self._matches = 0
         self._lines_seen = LinesSeen()
+        self._used = False
         self._too_late: Callable[[], RigError] | None = None  # the error of a use from now on
         self._inside: list[None] = []  # an entry for each thread that uses the port
         self._followed: Followed | None = None
@@ -119,6 +120,15 @@ class DutSerial(io.RawIOBase):
     def matches(self) -> int:
         """How often a pattern of `expect` or of `lines` has matched so far."""
         return self._matches
+
+    @property
+    def used(self) -> bool:
+        """Whether anybody has waited for bytes, or sent some, since `begin_run`."""
+        return self._used
+
+    def begin_run(self) -> None:
+        """Note that the program has been started, and that nobody has used it."""
+        self._used = False
 
     @property
     def lines_seen(self) -> LinesSeen:
@@ -263,6 +273,7 @@ class DutSerial(io.RawIOBase):
         """
         if isinstance(data, str):
             raise RigError(f"a serial port sends bytes, and {shown(data)} is a str: write {shown(data.encode())}.")
+        self._used = True
         try:
             return int(self._guarded(lambda: self._port.write(bytes(data))))
         except serial.SerialTimeoutException as error:
@@ -404,6 +415,7 @@ class DutSerial(io.RawIOBase):
 
     def more(self, ends: Deadline | None = None) -> bytes:
         """Return bytes that came, at least one, empty after the deadline (default: that of `expect`)."""
+        self._used = True
         ends = ends or self._ends
         while ends.allows_a_look():
             data = self._came()

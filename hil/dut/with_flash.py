@@ -46,6 +46,7 @@ class WithFlash(WithPort):
     _route: FlashRoute | None = None  # that of `connect`, until `flash`
     _coverage: CoverageReader | None = None
     _unclaimed: UnclaimedRam | None = None
+    _reads_before = 0  # of `record.reads`, when the program was started
 
     @remembered
     def connect(self) -> None:
@@ -127,6 +128,7 @@ class WithFlash(WithPort):
             self._reset()
         elif route.name == "kernel":
             self._restart()  # of a stand-in that cannot, the program runs already
+        self._begin_run()
         return programmed
 
     def _keep_output(self, route: FlashRoute) -> bool:
@@ -194,10 +196,19 @@ class WithFlash(WithPort):
         except RigError as error:  # of code of a plugin
             return error
 
+    def _begin_run(self) -> None:
+        self._reads_before = self.record.reads
+        if self._serial is not None:
+            self._serial.begin_run()
+
     def _look_before(self, what: str) -> None:
-        """Look at the device before something that erases what it did; what it did before this test is not judged."""
+        """Look at the device before something that erases what it did.
+
+        A run that the test has not used is not judged: of a test before, or one that ended for want of a file.
+        """
         self._check_in_time()
-        if self.record.resets or self.record.flash != "none":
+        used = self._serial is not None and self._serial.used
+        if used or self.record.reads > self._reads_before:
             wrong = self.look_at_end(f"{what} came")
             self.erased += [str(wrong)] if wrong is not None else []
 
@@ -225,6 +236,7 @@ class WithFlash(WithPort):
         self._started_at = time.monotonic()
         self.judges_exit = self._saw_fault = False
         self.record.resets += 1
+        self._begin_run()
         return True
 
     def _start_with_fill(self) -> None:
