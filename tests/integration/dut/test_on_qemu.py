@@ -217,7 +217,7 @@ def test_the_agent_is_reached_over_the_same_port(tmp_path):
 
 
 def test_a_port_that_is_released_is_free_for_another_program_and_opened_again(dut):
-    dut.serial.expect("ready")
+    dut.serial.expect(r"ready.*\n")  # all of the line: the other program would get its end
     path = dut.serial.port
     dut.release()
     with serial.Serial(path, exclusive=True, timeout=5.0) as other:
