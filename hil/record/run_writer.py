@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ from hil.record.parquet import Columns
 from hil.record.results import RESULTS, SCHEMA, RunTotals
 from hil.record.sums import SUMS, sums_of, write_sums
 from hil.record.trial_record import TrialRecord
-from hil.record.trial_writer import TrialExtras, TrialWriter, as_json, json_fields, written_trials
+from hil.record.trial_writer import TrialExtras, TrialWriter, as_json, written_trials
 from hil.record.validation import unrecordable
 from hil.record.verdicts import AskedTest, totals
 from hil.steady_clock import SteadyClock
@@ -79,8 +80,8 @@ class RunWriter(TrialWriter):
 
     def keep(self, record: TrialRecord) -> None:
         """Keep the record of a trial that ended, whether or not the disk has it."""
-        kept = self._kept[record.folder] = TrialRecord(**json_fields(record))
-        self._texts[record.folder] = _line(kept.model_dump())
+        text = self._texts[record.folder] = _line(record.model_dump())
+        self._kept[record.folder] = TrialRecord(**json.loads(text))
 
     def keep_device_test(self, record: DeviceTest) -> None:
         """Keep the record of a device test that ended, whether or not the disk has it."""

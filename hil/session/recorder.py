@@ -235,10 +235,11 @@ class Recorder:
 
     def _end_device_test(self, test: AskedTest) -> None:
         """Give the record of what a test did with its device a verdict that is not known in the test itself."""
-        for each in [each for each in self.run.device_tests if each.test == test.test][-1:]:  # the last attempt
-            each = each.model_copy(update={"verdict": test.verdict, "reason": test.reason, "judged": []})
-            self.run.keep_device_test(each)
-            self._save(f"{each.folder}/{DEVICE_TEST}", partial(write_device_test, self.run.folder, each))
+        attempts = [each for each in self.run.device_tests if each.test == test.test]
+        if attempts:
+            last = attempts[-1].model_copy(update={"verdict": test.verdict, "reason": test.reason, "judged": []})
+            self.run.keep_device_test(last)
+            self._save(f"{last.folder}/{DEVICE_TEST}", partial(write_device_test, self.run.folder, last))
 
     def end_early(self, why: str, code: int) -> bool:
         """Complete the record before a test ends the process; return False after the session, where nothing is left."""

@@ -14,15 +14,11 @@ from hil.errors import RigError
 from hil.session.run_state import TRACKER
 
 COUNTED = (RigError, AssertionError)  # of the rig's calls, and of what the test asserts of their results
-
-
 OTHERS = pytest.StashKey["weakref.WeakSet[threading.Thread]"]()  # that ran before the test, and belong to another
 
 
 @contextlib.contextmanager
-def heard(
-    note: Callable[[str, BaseException], None], others: weakref.WeakSet[threading.Thread]
-) -> Iterator[None]:  # fmt: skip
+def heard(note: Callable[[str, BaseException], None], others: weakref.WeakSet[threading.Thread]) -> Iterator[None]:
     """Call `note` with the name of a thread, and the error that ends it, for the time of a `with` block.
 
     Not of the `others`. What heard of errors before, such as pytest, still does.
