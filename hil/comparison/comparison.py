@@ -196,11 +196,16 @@ class Comparison:
 
     def _compare(self, index: int, tensors: Mapping[str, Any], partial: bool) -> None:
         at = f"{self._place}step {index}: "
-        ours = _named(tensors, at, "the test, for the device,")
+        given = _named(tensors, at, "the test, for the device,")
+        # Copies: the reference may write into the arrays of the test, and what came from the device is compared.
+        ours = {tensor: Tensor(one.array.copy(), one.typed) for tensor, one in given.items()}
         theirs = _named(self._asked(index), at, "the reference")
         self._forms.check_names(self._place, index, set(ours), set(theirs), partial)
         # All forms, and the reference, before any value: a wrong reference is never the fault of the device.
-        pairs = {tensor: self._checked_pair(index, tensor, one, theirs[tensor]) for tensor, one in ours.items()}
+        pairs = {
+            tensor: self._checked_pair(index, tensor, (one, given[tensor]), theirs[tensor])
+            for tensor, one in ours.items()
+        }
         self._check_in_time()  # the reference may take its time
         self.steps += 1
         if self._seen is not None:
@@ -229,9 +234,10 @@ class Comparison:
             ) from error
 
     def _checked_pair(
-        self, index: int, tensor: str, ours: Tensor, theirs: Tensor
+        self, index: int, tensor: str, copy_and_given: tuple[Tensor, Tensor], theirs: Tensor
     ) -> tuple[np.ndarray, np.ndarray, KnownTensor]:
         """Return both sides of a tensor, which can be compared. Raises as `step`."""
+        ours, given = copy_and_given
         device, reference = in_one_dtype(ours, theirs)
         known = self._forms.known(
             self._place, index, tensor, device, reference, numbers=not (ours.typed or theirs.typed)
@@ -242,7 +248,7 @@ class Comparison:
                 f"{here}: the reference has NaN in {missing:,} of {reference.size:,} elements, "
                 "with which nothing can be compared: correct the reference."
             )
-        if np.shares_memory(device, reference):
+        if np.shares_memory(given.array, theirs.array):
             raise RigError(
                 f"{here}: device and reference are the same memory, so that nothing is compared: "
                 "give the reference an array of its own."

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.comparison import Reference, compare, max_abs, mean_abs, rtol, ulp
+from hil.comparison import Difference, Reference, compare, max_abs, mean_abs, rtol, ulp
 from hil.errors import Blocked, DeviceFault, RigError
 
 ONES = np.ones((2, 3), np.float32)
@@ -162,6 +162,23 @@ def test_a_device_compared_with_itself_is_no_comparison() -> None:
     run = compare(Gives({"fc1": both[:, 0]}), exact=True)
     run.step(0, {"fc1": both[:, 1]})
     assert run.check().elements == 4
+
+
+def test_a_reference_that_writes_into_what_the_device_gave_changes_nothing() -> None:
+    class Writes:
+        def __init__(self, there: np.ndarray) -> None:
+            self.there = there
+
+        def step(self, index: int) -> dict[str, np.ndarray]:
+            self.there[:] = index + 1
+            return {"w": self.there.copy()}
+
+    memory = bytearray(16)
+    for given in (np.zeros(4, np.float32), np.frombuffer(memory, np.float32)):
+        given[:] = -99
+        run = compare(Writes(given), exact=True)
+        with pytest.raises(Difference, match=r"the device has -99\.0 .*, the reference 1\.0"):
+            run.step(0, {"w": given})
 
 
 def test_steps_out_of_order() -> None:
