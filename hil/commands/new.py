@@ -53,14 +53,14 @@ def write(template: Path, name: str, folder: Path) -> None:
     """
     if not NAME.fullmatch(name):
         raise RigError(f"{name!r} is no name for a package: take up to 16 lower-case letters, digits and dashes.")
-    module = name.replace("-", "_")
-    if keyword.iskeyword(module):
+    module, cls = name.replace("-", "_"), name.title().replace("-", "")
+    if keyword.iskeyword(module) or keyword.iskeyword(cls):
         raise RigError(f"{name!r} is a word of Python itself: take another name.")
     if importlib.util.find_spec(module) is not None:
         raise RigError(f"Python has a module {module} already: take another name than {name!r}.")
     if folder.exists():
         raise RigError(f"{short_path(folder)} is there already: remove it, or take another name or --dir.")
-    words = {"MODULE": module, "CLASS": name.title().replace("-", ""), "NAME": name}
+    words = {"MODULE": module, "CLASS": cls, "NAME": name}
     for source in sorted(template.rglob(f"*{SUFFIX}")):
         target = folder / _filled(str(source.relative_to(template)).removesuffix(SUFFIX), words)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ class HostMarkedWindow:
 
     def arm(self) -> None:
         """Start a window."""
-        self._armed = self._host.now()
+        self._armed, self._over_s = self._host.now(), -math.inf
         self._marks = HostTimes(self.setting.idle_s)  # without a request the board begins by itself, at any time
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
@@ -50,6 +50,7 @@ class HostMarkedWindow:
         now = self._host.now()
         expected = self._armed + self.setting.window_s + (2 + TAIL) * self.setting.idle_s
         if math.isfinite(self._marks.answered_s) or (not math.isfinite(self._marks.asked_s) and now >= expected):
+            self._over_s = now
             return True
         if now > began + deadline_s:
             raise Blocked(
@@ -75,8 +76,9 @@ class HostMarkedWindow:
             interval_s, range_a, lost: as in Capture.
 
         Raises:
-            InvalidWindow: the edges cannot be found.
+            InvalidWindow: the edges cannot be found, or the readings do not last as long as the window did.
         """
+        self._check_times(readings, interval_s)
         try:
             edges, how = synchronise(readings, self._marks)
         except NoEdges as error:
@@ -87,6 +89,22 @@ class HostMarkedWindow:
         return Capture(
             readings.t_s, readings.power_w, current, volt, readings.aperture_s, interval_s, edges, range_a, lost, how
         )
+
+    def _check_times(self, readings: Stamped, interval_s: float) -> None:
+        """Hold the time that the readings span against the host's clock: a wrong number of them changes the energy."""
+        first, last = float(readings.t_s[0]), float(readings.t_s[-1]) + readings.aperture_s
+        half, now, count = float(readings.half_s[-1]), self._host.now(), len(readings.t_s)
+        due = f"one every {interval_s:.3g} s of the host's clock"
+        if last > now + half + interval_s:
+            raise InvalidWindow(
+                f"the {self._name} gave {count:,} readings, which would last {last - first:.3g} s, in "
+                f"{now - first:.3g} s: more than {due}."
+            )
+        if last < self._over_s - half - TAIL * self.setting.idle_s - 2 * interval_s:
+            raise InvalidWindow(
+                f"the {self._name} gave {count:,} readings, which end {self._over_s - last:.3g} s before the window "
+                f"was over: less than {due}."
+            )
 
 
 def check_range(name: str, now_a: float, wanted_a: float, *, within: bool) -> None:
@@ -101,4 +119,4 @@ def check_range(name: str, now_a: float, wanted_a: float, *, within: bool) -> No
     why = f"the {name} is on its range of {now_a:g} A and was set to {wanted_a:g} A"
     if within:
         raise InvalidWindow(f"{why}: it changed within the window.", beyond_range=now_a > wanted_a)
-    raise Blocked("meter", f"{why}: see its data sheet's ranges in hil/meters/data_sheets.")
+    raise Blocked("meter", f"{why}: correct the ranges in its data sheet.")

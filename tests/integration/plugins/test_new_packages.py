@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize(("kind", "tests"), [("board", 2), ("meter", 3)])
+@pytest.mark.parametrize(("kind", "tests"), [("board", 2), ("meter", 5)])
 def test_a_package_that_is_listed_and_whose_test_passes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, tests: int
 ) -> None:
@@ -67,6 +67,9 @@ def test_an_engine_that_trains_on_qemu(tmp_path: Path, capsys: pytest.CaptureFix
         (["board", "stm32h7b3"], "there is a board 'stm32h7b3' already: take another name."),
         (["meter", "keithley-2450"], "there is a meter 'keithley-2450' already"),
         (["engine", "json"], "Python has a module json already"),
+        (["board", "import"], "'import' is a word of Python itself"),
+        (["meter", "none"], "'none' is a word of Python itself"),  # None, as a class
+        (["method", "true"], "'true' is a word of Python itself"),
         (["engine", "Mine"], "'Mine' is no name for a package"),
         (["engine", "../mine"], "is no name for a package"),
         (["engine", "a-name-that-is-too-long"], "take up to 16 lower-case letters"),
