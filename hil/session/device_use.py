@@ -189,14 +189,23 @@ class DeviceUse:
             if needs_each and not _answered(dut) and not dut.record.reads and dut.record.exit_code is None:
                 which = f"device {number} of {len(self.duts)}" if several else "its device"
                 self.warnings.append(f"the test read nothing from {which}.")
-            failed = dut.look_at_end("the test ended") or dut.stand_in_at_end()
-            if failed is not None:
-                verdict, reason = verdict_of(failed)
-                self.errors.append((verdict, _of(number, reason)))
+            self._look(number, dut)
         try:
             self._take_properties(trials)
         except RigError as error:
             self.failed(error)
+
+    def look_again(self, dut: Dut) -> None:
+        """Look at a device of a test that ended well once more, after the tear-down of the fixtures that use it."""
+        if self._complete:
+            self._look(self.duts.index(dut) + 1, dut)
+
+    def _look(self, number: int, dut: Dut) -> None:
+        """Note how a device has failed since the test last asked it."""
+        failed = dut.look_at_end("the test ended") or dut.stand_in_at_end()
+        if failed is not None:
+            verdict, reason = verdict_of(failed)
+            self.errors.append((verdict, _of(number, reason)))
 
     def _take_properties(self, trials: bool) -> None:
         """Take the figures of `record_property`, and hold all figures against the budgets of the marker."""
@@ -309,7 +318,7 @@ class DeviceUse:
         entry = self._bench.find(self.board) if self.board is not None else None
         open_gates = [one.sentence for each in self.figures for one in each.judgements if one.verdict == INCONCLUSIVE]
         dropped = [DROPPED.format(each.path.name, each.dropped) for each in self._tensors if each.dropped]
-        caught = self._said(_caught) if test.verdict == "pass" else []
+        caught = [*self._before(), *self._said(_caught)] if test.verdict == "pass" else []
         device["warnings"] = [*device.get("warnings", ()), *self.warnings, *caught, *open_gates, *dropped]
         return new_entry(
             DeviceTest, test=self._test, folder=self.folder.name, board=self.board, **device,
@@ -322,6 +331,15 @@ class DeviceUse:
             judged=self.judged if test.verdict == "pass" else [], verdict=test.verdict, reason=test.reason,
             stage=stage, began=self._began, wall_s=seconds,
         )  # fmt: skip
+
+    def _before(self) -> list[str]:
+        """Return how the attempts of the test before this one ended that did not pass; a plugin repeats a test."""
+        attempts = enumerate(self._item.stash[TRACKER].device_tests, 1)
+        return [
+            f"attempt {each} of the test: {one.verdict}: {one.reason}"
+            for each, one in attempts
+            if one.verdict != "pass"
+        ]
 
     def _said(self, of: Callable[[Dut], list[str]]) -> list[str]:
         """Return sentences of all devices; those of others than the first say of which."""

@@ -223,6 +223,7 @@ def _device(config: pytest.Config, use: DeviceUse, board: str, rig: Rig, reflash
         try:
             yield dut
         finally:
+            use.look_again(dut)
             dut.end(lambda: use.too_late("the device of hil_dut"))
 
 

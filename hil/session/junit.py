@@ -86,12 +86,26 @@ def _with_verdicts(suite: ET.Element, tests: Sequence[tuple[tuple[str, str], Ask
             case = ET.SubElement(suite, "testcase", classname=classname, name=name, time="0.000")
             _set_verdict(ET.SubElement(case, "error"), test)
             continue
-        _write_verdict(cases[names], test)
+        _write_verdict(_last_attempt(cases[names]), test)
         if test.verdict == "pass":
             _drop_skipped(cases[names])
     suite.set("tests", str(sum(1 for _ in suite.iter("testcase"))))  # pytest also counts subtests, which have no case
     for attribute, tag in COUNTED.items():
         suite.set(attribute, str(sum(1 for _ in suite.iter(tag))))
+
+
+def _last_attempt(cases: list[ET.Element]) -> list[ET.Element]:
+    """Return the cases of the last attempt of a test; a plugin may repeat it.
+
+    An attempt before it keeps its own verdict. One that did not pass, and of which pytest says nothing, becomes a
+    `flakyFailure`, as Maven Surefire writes it.
+    """
+    before = [case for case in cases if case.find("properties/property[@name='verdict']") is not None][:-1]
+    for case in before:
+        own = {each.get("name", ""): each.get("value", "") for each in case.iterfind("properties/property")}
+        if own["verdict"] not in ("pass", "skipped") and not any(each.tag in COUNTED.values() for each in case):
+            ET.SubElement(case, "flakyFailure", type=own["verdict"], message=own.get("reason", ""))
+    return [case for case in cases if case not in before]
 
 
 def _write_verdict(cases: list[ET.Element], test: AskedTest) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 from collections.abc import Callable
 from dataclasses import astuple
 from functools import partial
@@ -96,6 +97,8 @@ def _choose_paths(config: pytest.Config, boards: list[str]) -> None:
 
 
 def _begin_run(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # as some daemons start a CI job: no exit code is known
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     folder, entry = config.getoption("report_dir"), config.stash[BENCH].history
     named = {"bench": entry.bench} if entry.bench else {}
     try:

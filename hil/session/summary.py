@@ -40,7 +40,8 @@ def write(reporter: pytest.TerminalReporter, recorder: Recorder) -> None:
 def counts_line(counted: Totals, trials: Sequence[TrialRecord], device_tests: Sequence[DeviceTest]) -> str:
     """Return how many tests of a run have which verdict, and on how many of them a device or a trial ran."""
     words = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted[verdict])
-    with_device = sum(each.devices > 0 for each in device_tests)  # others only compare or judge figures
+    # others only compare or judge figures; a plugin may repeat a test
+    with_device = len({each.test for each in device_tests if each.devices > 0})
     ran = f"{with_device or 'none'} of them on a device" if device_tests else ""
     what = "tests" if device_tests else "tests with trials"
     last = "; ".join(each for each in (ran, f"{len(trials)} trials" if trials or not device_tests else "") if each)

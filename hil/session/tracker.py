@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,10 @@ NO_FIGURE = (
     "or call hil_figure."
 )
 NOTHING_JUDGED = "the test passed, but read nothing from the device, and nothing was compared or judged."
+NO_EXIT_CODES = (
+    "SIGCHLD is ignored in the process of the tests, so that the system discards the exit codes of programs and of "
+    "stand-ins: a test has called signal.signal(SIGCHLD, SIG_IGN), restore SIG_DFL there."
+)
 STRICT = "[XPASS(strict)]"  # pytest's word for a test that passed, which a strict mark expects to fail
 MISTAKES = (TypeError, AttributeError, NameError)
 TEST_IS_WRONG = "the test itself is wrong"  # nobody should look at the board (hil/report/judgement.py knows it)
@@ -151,6 +156,8 @@ class Tracker:
         if self.budgeted and not self.uses_rig:
             self.uses_rig = True  # so that the record has it
             self._fail_with(RigError(NO_FIGURE))
+        if self.uses_rig and signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+            self._fail_with(Blocked("test", NO_EXIT_CODES))
 
     def _take_refusals(self) -> None:
         self.unrecorded += [("refused", sentence) for sentence in self.requests.new_refusals()]

@@ -170,6 +170,7 @@ def _write(end: int, data: bytes) -> int:
 
 def main() -> int:
     """Serve until standard input closes."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the parent may ignore it: then no exit code is known
     runner, pending = Runner(), b""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))

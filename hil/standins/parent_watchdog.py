@@ -30,6 +30,7 @@ def main(command: list[str]) -> int:
     Returns:
         The exit status of the command. If a signal ended it, this process ends by the same signal.
     """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the parent may ignore it: then no exit status is known
     program = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

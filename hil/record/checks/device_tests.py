@@ -26,7 +26,7 @@ COUNTED = ("measured", "counted")  # other figures neither pass nor fail a budge
 
 
 def check_device_tests(run: RecordedRun) -> Iterator[Contradiction]:
-    """A device test is its file, belongs to a test that is no better, and its verdict fits what was compared."""
+    """A device test is its file, its verdict fits what was compared, and no test is better than its last attempt."""
     records = run.results.get("device_tests", [])
     if run.results["run"]["state"] == RUNNING:
         return  # they were read from their files

@@ -75,7 +75,7 @@ class Cases:
 
 
 def check_junit(run: RecordedRun) -> Iterator[Contradiction]:
-    """junit.xml has a case for each test, with its verdict, board, time and trials, and counts its cases."""
+    """junit.xml has a case for each test, with verdict, board and trials of its last attempt, and counts its cases."""
     path = safe_file(run.folder, JUNIT)
     if path is None or run.results["run"]["state"] == RUNNING:
         return

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -28,7 +29,7 @@ for line in sys.stdin:
         sys.exit(3)
 """
 TESTS = r"""
-import contextlib, threading, time, unittest
+import contextlib, signal, threading, time, unittest
 import numpy as np
 import pexpect, pytest
 
@@ -71,6 +72,25 @@ def test_ends_badly_looks_and_is_reset(hil_dut):
     assert hil_dut.wait() == 3
     hil_dut.reset()
     hil_dut.serial.expect("ready")
+
+@pytest.fixture
+def shut_down(hil_dut):
+    hil_dut.serial.expect("ready")
+    yield hil_dut
+    ends_badly(hil_dut)
+
+def test_ends_badly_in_the_tear_down(shut_down):
+    assert shut_down.serial.match
+
+def test_has_its_exit_codes_discarded(hil_dut):
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    hil_dut.reset()
+    hil_dut.serial.write(b"bad\n")
+    assert hil_dut.wait() in (0, 3)
+
+def test_after_one_that_discards_them(hil_dut):
+    ends_badly(hil_dut)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 def in_thread(what):
     thread = threading.Thread(target=what, name="reader")
@@ -219,6 +239,9 @@ VERDICTS = {
     "test_ends_badly_and_is_reset": ("fail", "the command ended with exit code 3"),
     "test_ends_badly_and_is_flashed": ("fail", "the command ended with exit code 3"),
     "test_ends_badly_looks_and_is_reset": ("pass", ""),
+    "test_ends_badly_in_the_tear_down": ("fail", "the command ended with exit code 3"),
+    "test_has_its_exit_codes_discarded": ("blocked", "SIGCHLD is ignored in the process of the tests"),
+    "test_after_one_that_discards_them": ("fail", "the command ended with exit code 3"),
     "test_catches_what_is_blocked": ("pass", ""),
     "test_two_reports": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
     "test_cut_report": ("fail", "the device did not end its Unity report before its program ended"),
@@ -226,19 +249,27 @@ VERDICTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of one run."""
-    folder = tmp_path_factory.mktemp("mine")
+def write_board(folder: Path) -> None:
     (folder / "train.py").write_text(PROGRAM)
     (folder / "rig.toml").write_text(
         f'[[board]]\nname = "host"\nreality = "host"\nelf = "train.py"\nrun = ["{sys.executable}", "-u", "{{elf}}"]\n'
     )
-    (folder / "test_mine.py").write_text(TESTS)
-    done = subprocess.run(
+
+
+def run_pytest(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *one_process("--board=host"), "test_mine.py"],
         cwd=folder, capture_output=True, text=True, timeout=300, env=dict(os.environ), check=False,
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of one run."""
+    folder = tmp_path_factory.mktemp("mine")
+    write_board(folder)
+    (folder / "test_mine.py").write_text(TESTS)
+    done = run_pytest(folder)
     assert done.returncode == 1, done.stdout + done.stderr
     return folder / "reports/latest"
 
@@ -285,6 +316,52 @@ def test_what_came_after_the_end_has_changed_no_record(entries: dict[str, dict],
 
 def test_the_record_agrees_with_itself(run: Path) -> None:
     assert [one for each in checked(read_recorded(run)) for one in each.found] == []
+
+
+REPEATS = """
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    if any(report.failed for report in reports):
+        item._initrequest()
+        for report in reports:
+            report.outcome = "rerun" if report.failed else report.outcome
+            item.ihook.pytest_runtest_logreport(report=report)
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    return True
+"""
+FLAKY = """
+STARTS = []
+
+def test_flaky(hil_dut, hil_compare):
+    STARTS.append(1)
+    hil_dut.serial.expect("ready")
+    run = hil_compare(type("One", (), {"step": lambda self, index: {"w": 1}})(), exact=True)
+    run.step(0, {"w": 2 if len(STARTS) == 1 else 1})
+"""
+
+
+def test_a_test_that_is_repeated_keeps_what_its_first_attempt_was(tmp_path: Path) -> None:
+    """As a plugin that repeats a failed test does (pytest-rerunfailures)."""
+    write_board(tmp_path)
+    (tmp_path / "conftest.py").write_text(REPEATS)
+    (tmp_path / "test_mine.py").write_text(FLAKY)
+    done = run_pytest(tmp_path)
+    assert done.returncode == 0 and "1 tests: 1 pass; 1 of them on a device." in done.stdout, done.stdout
+    assert "attempt 1 of the test: fail: step 0, tensor w" in done.stdout
+    suite = ElementTree.parse(tmp_path / "reports/latest/junit.xml").getroot()[0]
+    first, last = suite.iter("testcase")
+    said = [{each.get("name"): each.get("value") for each in case.iter("property")} for case in (first, last)]
+    assert [each["verdict"] for each in said] == ["fail", "pass"] and [suite.get("tests"), suite.get("failures")] == [
+        "2",
+        "0",
+    ]
+    assert [each.tag for each in first] == ["properties", "flakyFailure"] and "step 0" in first[1].get("message", "")
+    assert [each.tag for each in last] == ["properties"]
+    assert [one for each in checked(read_recorded(tmp_path / "reports/latest")) for one in each.found] == []
 
 
 def test_no_other_test_ran(entries: dict[str, dict]) -> None:

@@ -15,8 +15,12 @@ NONE = {"board": None, "reality": None, "devices": 0}
 
 @pytest.mark.parametrize(("without", "said"), [(0, "3 of them"), (1, "2 of them"), (3, "none of them")])
 def test_only_tests_with_a_device_are_on_a_device(without: int, said: str) -> None:
-    entries = [device_test(1.0).model_copy(update=NONE if number < without else {}) for number in range(3)]
-    assert counts_line(totals(["pass"] * 3), [], entries) == f"3 tests: 3 pass; {said} on a device."
+    entries = [
+        device_test(1.0).model_copy(update={"test": f"test_a.py::test_{number}"} | (NONE if number < without else {}))
+        for number in range(3)
+    ]
+    again = entries[-1].model_copy(update={"verdict": "fail"})  # an attempt before the last one
+    assert counts_line(totals(["pass"] * 3), [], [again, *entries]) == f"3 tests: 3 pass; {said} on a device."
 
 
 def test_the_table_says_which_has_none() -> None:
