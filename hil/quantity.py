@@ -74,6 +74,8 @@ PREFIXES: dict[str, dict[str, float]] = {  # by unit; the first that fits a valu
     "J": {"J": 1, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "nJ": 1e-9},
     "1": {"%": 0.01},
 }
+# What programs count, as part of a regular expression for units.
+COUNTED = "cycle|step|sample|image|frame|batch|epoch|byte|bit|instruction|operation|op|FLOP|MAC|parameter|event|count"
 WRITTEN = re.compile(r"(\d+(?:[.]\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-zµ%]+)")
 EXAMPLES = "write a number and a unit, such as 256 KiB, 310 ms, 2.5 mJ or 65 %"
 

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hil.errors import RigError, close_matches, shown
-from hil.quantity import EXAMPLES, Quantity, parse_quantity
+from hil.quantity import COUNTED, EXAMPLES, Quantity, parse_quantity
 
 RELATIVE = re.compile(r"([+-])\s*(\d+(?:[.]\d+)?)\s*%")
 BOUND = re.compile(r"at (most|least)\s+")
+# Units of sizes, times and counts, and quotients of them: no figure in one of these is negative.
+SIZE = rf"(?:1|[kMG]?(?:Hz|B|b|bit|{COUNTED})(?:e?s)?|[KMG]iB|[num]?s|min|h|d|K|baud|px)"
+SIZES = re.compile(rf"(?!1$){SIZE}(?:[*/·]{SIZE})*")
 NUMBER = re.compile(r"\d+(?:[.]\d+)?(?:[eE][+-]?\d+)?")
 
 IN_WORDS = {
@@ -123,7 +126,8 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Gat
         source: where they are written.
 
     Raises:
-        RigError: a budget is no quantity of the figure's unit.
+        RigError: a budget is no quantity of the figure's unit, or one that no value of the figure misses: at least 0
+            of what is never negative; at most 100 % of a share, which is `accuracy` and what is written in per cent.
     """
     known = FIGURES.get(name)
     found = []
@@ -150,6 +154,23 @@ def as_list(texts: Any) -> list[Any]:
 
 
 def _parsed(name: str, text: Any, source: str, own: Figure | None = None) -> Gate:
+    """Return the gate of a budget, which a value of the figure can miss."""
+    gate = _read(name, text, source, own)
+    figure = gate.figure
+    is_share = figure.unit == "1" and (name == "accuracy" or not figure.plain)
+    if figure.upper:
+        judges, cure = not is_share or gate.limit is None or gate.limit < 1, "give less"
+    else:
+        some = 1 + gate.relative if gate.relative is not None else gate.limit or 0.0
+        judges, cure = some > 0 or not (is_share or name in FIGURES or SIZES.fullmatch(figure.unit)), "give more"
+    if not judges:
+        bound = "" if gate.relative is not None else f"at {'most' if figure.upper else 'least'} "
+        other = ", or a number without % if it is no share" if is_share and name != "accuracy" else ""
+        raise RigError(f"the budget {source} of {name} is {bound}{text}, which no value misses: {cure}{other}.")
+    return gate
+
+
+def _read(name: str, text: Any, source: str, own: Figure | None) -> Gate:
     place, figure = f"the budget {source} of {name}", own or FIGURES[name]
     if not isinstance(text, str):
         raise RigError(f"{place} is {shown(text)}: {EXAMPLES}, or +2 % relative to the last good nights, in quotes.")

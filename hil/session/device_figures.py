@@ -12,13 +12,12 @@ import pytest
 
 from hil.errors import DeviceFault, RigError, shown
 from hil.gates import Gate, Judgement, NoMedian, judge
-from hil.quantity import PREFIXES, Provenance, Quantity
+from hil.quantity import COUNTED, PREFIXES, Provenance, Quantity
 
 PHYSICAL = re.compile(r"[munµkMG]?(s|J|W|A|V|Hz|C)|cycles?")  # units of what only silicon has
 BASE = {name: (unit, size) for unit, names in PREFIXES.items() for name, size in names.items()}
 # Units that a figure may have: those of SI with their prefixes, some others, and what programs count; also products,
 # quotients and powers of them, such as `J/step`, `1/s` or `V*A`.
-COUNTED = "cycle|step|sample|image|frame|batch|epoch|byte|bit|instruction|operation|op|FLOP|MAC|parameter|event|count"
 SI = "[fpnuµmkMGT]?(?:s|J|W|A|V|Hz|C|K|g|m|F|H|T|N|Pa|Ohm|Ω|Wh|Ah|eV|bit|B|b)"
 UNIT = rf"(?:1|%|{SI}|[KMG]iB|min|h|d|°C|dB|dBm|rad|deg|ppm|baud|px|LSB|ulp|[kMGT]?(?:{COUNTED})(?:e?s)?)"
 UNITS = re.compile(rf"{UNIT}(?:\^-?\d)?(?:[*/·]{UNIT}(?:\^-?\d)?)*")

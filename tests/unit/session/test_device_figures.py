@@ -136,6 +136,28 @@ def test_a_budget_of_another_unit_is_refused(unit, text, words):
         budgets_of_figure("mine", unit, text, "in the test")
 
 
+@pytest.mark.parametrize(("name", "unit", "text"), [
+    ("accuracy", "1", "0 %"), ("accuracy", "1", "at least 0"), ("accuracy", "1", "at most 1"),
+    ("accuracy", "1", "at most 100 %"), ("accuracy", "1", "-100 %"), ("test_accuracy", "1", "at least 0 %"),
+    ("hits", "1", "at most 100 %"), ("hits", "1", "100 %"), ("hits", "1", "at most 250 %"), ("size", "B", "at least 0 KiB"),
+    ("time", "s", "at least 0 ms"), ("time", "h", "at least 0 h"), ("train", "kcycles", "at least 0 kcycles"),
+    ("rate", "images/s", "at least 0.0 images/s"), ("step_time", "s", "at least 0 s"),
+    ("energy_per_step", "J", "at least 0 J"),
+])  # fmt: skip
+def test_a_budget_that_no_value_misses_is_refused(name, unit, text):
+    with pytest.raises(RigError, match=f"the budget in the test of {name} is .*, which no value misses: give "):
+        budgets_of_figure(name, unit, text, "in the test")
+
+
+@pytest.mark.parametrize(("name", "unit", "text"), [
+    ("gain", "1", "at least 0"), ("offset", "V", "at least 0 V"), ("temperature", "°C", "at least 0 °C"),
+    ("accuracy", "1", "100 %"), ("accuracy", "1", "at most 99 %"), ("errors", "1", "at most 0 %"),
+    ("slowdown", "1", "at most 1.5"), ("size", "B", "at most 0 B"), ("hits", "1", "+200 %"),
+])  # fmt: skip
+def test_a_budget_that_a_value_may_miss_is_taken(name, unit, text):
+    assert len(budgets_of_figure(name, unit, text, "in the test")) == 1
+
+
 def test_numbers_of_record_property_are_declared_each_once():
     given = [("loss", 0.5), ("loss", 0.6), ("name", "x"), ("flag", True), ("none", float("nan")), ("mine", 3)]
     found = declared_properties(given, ["mine"])
