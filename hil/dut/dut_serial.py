@@ -382,8 +382,8 @@ class DutSerial(io.RawIOBase):
         return now - max(began, self._came_at) >= SILENT_SHARE * (now - began)
 
     def note_match(self, matched: bool = True) -> None:
-        """Count a match."""
-        self._matches += matched
+        """Count a match. A pattern that only looks ahead takes no byte: there are no more matches than bytes."""
+        self._matches = min(self._matches + matched, self.received)
 
     @property
     def logged_port(self) -> LoggedPort | SerialPort:

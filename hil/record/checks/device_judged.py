@@ -59,9 +59,10 @@ def _sources(record: DeviceTest) -> Iterator[Contradiction]:
 
 
 def _printed(run: RecordedRun, record: DeviceTest) -> Iterator[Contradiction]:
-    """Check that what matched came, and that what came is in the log."""
-    if record.matches and not record.received:
-        yield differ(RESULTS, f"received of {record.folder}", 0, RESULTS, f"{record.matches} matches", record.folder)
+    """Check that what matched came, at least a byte for each match, and that what came is in the log."""
+    if record.matches > record.received:
+        there = f"{record.matches} matches"
+        yield differ(RESULTS, f"received of {record.folder}", record.received, RESULTS, there, record.folder)
     log = safe_file(safe_folder(run.folder, record.folder), SERIAL_LOG)
     if log is None or not record.received or record.devices != 1:
         return

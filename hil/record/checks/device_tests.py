@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -135,6 +136,7 @@ def _comparison(run: RecordedRun, record: DeviceTest, found: Compared) -> Iterat
             yield differ(
                 RESULTS, f"{field} of the {name}", found[field], f"{RESULTS} (its tensors)", total, record.folder
             )
+    yield from _counts(record, found, name)
     if passed and (found["first_difference"] is not None or not found["steps"] or not found["elements"]):
         what = "a first difference" if found["first_difference"] is not None else "no step or element"
         yield differ(RESULTS, f"verdict of the {name}", PASS, RESULTS, what, record.folder)
@@ -146,6 +148,26 @@ def _comparison(run: RecordedRun, record: DeviceTest, found: Compared) -> Iterat
             yield differ(RESULTS, f"drift of the {name}", "there", place, NOTHING, record.folder)
         else:
             yield from _drift(path, place, record, found, name)
+
+
+def _counts(record: DeviceTest, found: Compared, name: str) -> Iterator[Contradiction]:
+    """Check that no more differs than was compared, and that no more was compared than there was."""
+    place = f"{RESULTS} (its tensors)"
+    for tensor in found["tensors"]:
+        said, there = f"of {tensor['tensor']} in the {name}", tensor["steps"] * math.prod(tensor["shape"])
+        if tensor["steps"] > found["steps"]:
+            yield differ(RESULTS, f"steps {said}", tensor["steps"], f"the {name}", found["steps"], record.folder)
+        if tensor["elements"] != there:
+            yield differ(RESULTS, f"elements {said}", tensor["elements"], place, there, record.folder)
+        if tensor["differing"] > tensor["elements"]:
+            yield differ(RESULTS, f"differing {said}", tensor["differing"], place, tensor["elements"], record.folder)
+    steps = sum(tensor["steps"] for tensor in found["tensors"])
+    if found["verdict"] == PASS and found["steps"] > steps:  # an error may end a step before its tensors are counted
+        yield differ(RESULTS, f"steps of the {name}", found["steps"], place, steps, record.folder)
+    first = found["first_difference"]
+    if first is not None and first["step"] >= found["steps"] + ("index" not in first):  # of another form: not compared
+        said = f"first_difference of the {name}"
+        yield differ(RESULTS, said, f"at step {first['step']}", f"the {name}", f"{found['steps']} steps", record.folder)
 
 
 def _drift(path: Path, place: str, record: DeviceTest, found: Compared, name: str) -> Iterator[Contradiction]:

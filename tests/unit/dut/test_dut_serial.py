@@ -227,6 +227,13 @@ def test_a_log_has_a_limit_and_says_so_once(line, monkeypatch):
     assert written.splitlines()[-1].endswith("what follows is not in it") and log.received == 1_500_000
 
 
+def test_a_pattern_that_looks_ahead_matches_no_more_often_than_bytes_came(line):
+    line.prints(b"a")
+    for _ in range(3):
+        line.serial.expect("(?=a)")
+    assert line.serial.matches == line.serial.received == 1
+
+
 @pytest.mark.parametrize("pattern", ["", ".*", b"$", r"(done)?", re.compile(rb"\s*")])
 @pytest.mark.parametrize("printed", [b"", b"done\n"])
 def test_a_pattern_that_no_text_matches_judges_nothing(line, pattern, printed):

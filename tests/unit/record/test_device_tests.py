@@ -138,6 +138,16 @@ def test_a_killed_run_has_it_as_interrupted(written):
     (lambda e: e["judged"].append("all is well."), "judged of .*'all is well.'"),
     (lambda e: e["judged"].pop(0), "judged of .*'without it'"),
     (lambda e: e.update(received=0), "received of .* is 0, .*'5 matches'"),
+    (lambda e: e.update(received=4), "received of .* is 4, .*'5 matches'"),
+    (lambda e: e["comparisons"][0]["tensors"][0].update(differing=13) or e["comparisons"][0].update(
+        differing=13, drift=""), "differing of w in the comparison .* is 13, .* has 12"),
+    (lambda e: e["comparisons"][0]["tensors"][0].update(elements=14) or e["comparisons"][0].update(
+        elements=14, drift=""), "elements of w in the comparison .* is 14, .* has 12"),
+    (lambda e: e["comparisons"][0]["tensors"][0].update(steps=5), "steps of w in the comparison .* is 5, .* has 4"),
+    (lambda e: e["comparisons"][0].update(steps=400), "steps of the comparison .* is 400, .* has 4"),
+    (lambda e: e["comparisons"][0].update(first_difference={
+        "step": 4, "tensor": "w", "device": "2", "reference": "1", "index": [0], "outside": 1, "elements": 3,
+        "sentence": "step 4 differs."}), "first_difference of the comparison .* is 'at step 4', .*'4 steps'"),
     (lambda e: e.update(exit_code=3), "exit_code of .*'exit code 3'"),
     (lambda e: e.update(exit_code=-11), "exit_code of .*'signal 11'"),
     (lambda e: e["judged"].append("the test read how the command ended: exit code 3."), "judged of .*'no end'"),
