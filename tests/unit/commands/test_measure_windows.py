@@ -39,7 +39,7 @@ class Clamping(VirtualKeithley2450):
     """A source that cannot drive more than its range: what it reads is the end of the range, and no overflow."""
 
     def as_read(self, true: np.ndarray, read: np.ndarray) -> np.ndarray:
-        return np.minimum(read, 1.05 * self.range)
+        return np.minimum(read, 1.05 * self.range.value)
 
 
 class Named:

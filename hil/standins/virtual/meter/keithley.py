@@ -14,7 +14,7 @@ import numpy as np
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_trigger_model import INFINITE, Block, Buffer, Readings, TriggerModel
-from hil.standins.virtual.meter.scpi import ScpiError, number, words
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, choice, number, words
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
@@ -34,10 +34,11 @@ class KeithleyInstrument(ScpiInstrument):
         commands: commands of the model in addition to the shared ones.
 
     Attributes:
+        range: current range; a subclass makes it.
         lost_share: share of the readings, drawn at random, that never reach a buffer.
     """
 
-    ranges: tuple[float, ...]
+    range: RangeSetting
     over_range = 1.05  # a range reads up to this multiple of its nominal value
     mainframe_hz = 50.0
 
@@ -50,12 +51,15 @@ class KeithleyInstrument(ScpiInstrument):
         self.clock = Timebase(errors.timebase)
         self.lost_share = 0.0
         self.model = TriggerModel(self.readings)
+        self._format = Setting("ASC", choice({"ASCii": "ASC", "REAL": "REAL"}))
+        self._order = Setting("<", choice({"NORMal": ">", "SWAPped": "<"}))
+        self._line_is_trigger = Setting(False, _trigger_in)
+        self._both_edges = {line: Setting(False, choice({"EITHer": True})) for line in ("DIG1", "EXT")}
         shared: dict[str, Callable[[str], Answer]] = {
-            ":SYSTem:LFRequency?": lambda _: f"{self.mainframe_hz:.0f}", ":FORMat[:DATA]": self._set_format,
-            ":FORMat[:DATA]?": lambda _: self._format,
-            ":FORMat:BORDer": self._set_order,
-            ":DIGital:LINE1:MODE": self._set_line, ":TRIGger:DIGital1:IN:EDGE": lambda a: self._set_edge("DIG1", a),
-            ":TRIGger:EXTernal:IN:EDGE": lambda a: self._set_edge("EXT", a), ":TRACe:MAKE": self._make_buffer,
+            ":SYSTem:LFRequency?": lambda _: f"{self.mainframe_hz:.0f}", ":FORMat[:DATA]": self._format,
+            ":FORMat[:DATA]?": self._format.answer("s"), ":FORMat:BORDer": self._order,
+            ":DIGital:LINE1:MODE": self._line_is_trigger, ":TRACe:MAKE": self._make_buffer,
+            ":TRIGger:DIGital1:IN:EDGE": self._both_edges["DIG1"], ":TRIGger:EXTernal:IN:EDGE": self._both_edges["EXT"],
             ":TRACe:DELete": self._delete_buffer, ":TRACe:CLEar": lambda a: self._buffer(a).clear(),
             ":TRACe:FILL:MODE": self._fill,
             ":TRACe:ACTual?": lambda a: str(len(self._buffer(a))),
@@ -72,10 +76,9 @@ class KeithleyInstrument(ScpiInstrument):
 
     def preset(self) -> None:
         """Set every setting to its value after *RST, and delete user-defined buffers."""
-        self.range, self.auto = self.ranges[-1], True
-        self._format, self._order = "ASC", "<"
-        self._line_is_trigger = False
-        self._both_edges: set[str] = set()
+        super().preset()
+        for one in self._both_edges.values():
+            one.restore()
         self.model.load()
         self.model.buffers = {"defbuffer1": Buffer(DEFAULT_BUFFER, once=False)}
 
@@ -110,15 +113,9 @@ class KeithleyInstrument(ScpiInstrument):
 
     def as_read(self, true: np.ndarray, read: np.ndarray) -> np.ndarray:
         """Return the readings, with OVERFLOW for currents beyond the range."""
-        if self.auto:
+        if self.range.auto.value:
             return read
-        return np.where(np.abs(true) > self.range * self.over_range, OVERFLOW, read)
-
-    def set_range(self, argument: str) -> None:
-        """Set the smallest range that includes the wanted current; turns automatic ranging off."""
-        wanted = number(argument, 0, self.ranges[-1] * self.over_range)
-        self.range = next(r for r in self.ranges if wanted <= r * self.over_range)
-        self.auto = False
+        return np.where(np.abs(true) > self.range.value * self.over_range, OVERFLOW, read)
 
     # buffers
 
@@ -126,16 +123,6 @@ class KeithleyInstrument(ScpiInstrument):
         """Run the trigger model up to the present."""
         now = self.clock.own(self.truth.now())
         self.model.advance(now, [self.clock.own(time) for time, _ in self.truth.edges()])
-
-    def _set_format(self, argument: str) -> None:
-        if argument.upper()[:3] not in ("ASC", "REA"):
-            raise ScpiError(-224)
-        self._format = argument.upper()[:4] if argument.upper().startswith("REA") else "ASC"
-
-    def _set_order(self, argument: str) -> None:
-        if argument.upper()[:4] not in ("NORM", "SWAP"):
-            raise ScpiError(-224)
-        self._order = ">" if argument.upper().startswith("NORM") else "<"
 
     def _make_buffer(self, argument: str) -> None:
         name, size = two(argument)
@@ -167,17 +154,13 @@ class KeithleyInstrument(ScpiInstrument):
         first, last, name, *elements = [*words(argument), "", ""][: max(len(words(argument)), 3)]
         buffer = self._buffer(name)
         low, high = int(number(first, 1, len(buffer))), int(number(last, 1, len(buffer)))
-        names = [_element(word) for word in elements] or ["READ"]
-        if (
-            low > high
-            or any(one not in _ELEMENTS for one in names)
-            or (self._format != "ASC" and not {"READ", "REL", "RELA"} >= set(names))
-        ):
+        names = [_element(word) for word in elements] or ["READing"]
+        if low > high or (self._format.value != "ASC" and not {"READing", "RELative"} >= set(names)):
             raise ScpiError(-224)
         chosen, origin = buffer.places(low, high), int(buffer.places(buffer.start(), buffer.start()).begin[0])
         columns = [_ELEMENTS[one][0](chosen, origin) for one in names]
-        if self._format != "ASC":
-            return b"#0" + np.column_stack(columns).astype(f"{self._order}f8").tobytes()  # 6-30: no length
+        if self._format.value != "ASC":
+            return b"#0" + np.column_stack(columns).astype(f"{self._order.value}f8").tobytes()  # 6-30: no length
         form = ",".join(_ELEMENTS[one][1] for one in names)
         return ",".join(form % row for row in zip(*(column.tolist() for column in columns), strict=True))
 
@@ -194,8 +177,8 @@ class KeithleyInstrument(ScpiInstrument):
 
     def _wait_block(self, argument: str) -> None:
         place, event = two(argument)
-        line = {"DIGIO1": "DIG1", "EXTERNAL": "EXT"}.get(event.upper(), event.upper())
-        if line not in self._both_edges or (line == "DIG1" and not self._line_is_trigger):
+        line = choice({"DIGio1": "DIG1", "DIG1": "DIG1", "EXTernal": "EXT"})(event)
+        if not self._both_edges[line].value or (line == "DIG1" and not self._line_is_trigger.value):
             raise ScpiError(-224)  # this subset waits for both edges
         self._add_block(place, Block("wait"))
 
@@ -211,34 +194,23 @@ class KeithleyInstrument(ScpiInstrument):
         state = "RUNNING" if self.model.running else "IDLE"
         return f"{state};{state};{len(self.model.blocks)}"
 
-    # digital line
-
-    def _set_line(self, argument: str) -> None:
-        if [word.upper()[:4] for word in words(argument)] != ["TRIG", "IN"]:
-            raise ScpiError(-224)
-        self._line_is_trigger = True
-
-    def _set_edge(self, line: str, argument: str) -> None:
-        if argument.upper() not in ("EITH", "EITHER"):
-            raise ScpiError(-224)
-        self._both_edges.add(line)
-
 
 _ELEMENTS: dict[str, tuple[Callable[[Readings, int], np.ndarray], str]] = {
-    "READ": (lambda r, _: r.current, "%.9E"),
-    "SOUR": (lambda r, _: r.voltage, "%.9E"),
-    "SOURSTAT": (lambda r, _: r.status, "%d"),
-    "SEC": (lambda r, _: EPOCH_S + r.begin // PS_PER_S, "%d"),
-    "SECO": (lambda r, _: EPOCH_S + r.begin // PS_PER_S, "%d"),
-    "FRAC": (lambda r, _: r.begin % PS_PER_S / PS_PER_S, "%.9f"),
-    "REL": (lambda r, origin: (r.begin - origin) / PS_PER_S, "%.9f"),
-    "RELA": (lambda r, origin: (r.begin - origin) / PS_PER_S, "%.9f"),
+    "READing": (lambda r, _: r.current, "%.9E"),
+    "SOURce": (lambda r, _: r.voltage, "%.9E"),
+    "SOURSTATus": (lambda r, _: r.status, "%d"),
+    "SEConds": (lambda r, _: EPOCH_S + r.begin // PS_PER_S, "%d"),
+    "FRACtional": (lambda r, _: r.begin % PS_PER_S / PS_PER_S, "%.9f"),
+    "RELative": (lambda r, origin: (r.begin - origin) / PS_PER_S, "%.9f"),
 }
+_element = choice({name: name for name in _ELEMENTS})
 
 
-def _element(word: str) -> str:
-    """Return the key in _ELEMENTS of a buffer element in short or long form (2450-901-01 Rev. B, TRACe:DATA?)."""
-    return "SOURSTAT" if word.upper() in ("SOURSTAT", "SOURSTATUS") else word.upper()[:4]
+def _trigger_in(argument: str) -> bool:
+    """Return that a digital line is a trigger input, the only mode of the model."""
+    if [word.upper()[:4] for word in words(argument)] != ["TRIG", "IN"]:
+        raise ScpiError(-224)
+    return True
 
 
 def two(argument: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ import numpy as np
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Errors, Limits
 from hil.standins.virtual.meter.keithley import KeithleyInstrument
-from hil.standins.virtual.meter.scpi import ScpiError, number
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, choice, number, whole
 from hil.standins.virtual.meter.scpi_instrument import Answer
 from hil.standins.virtual.meter.truth import Truth, VirtualTime
 
@@ -29,23 +29,20 @@ class VirtualKeithleyDmm(KeithleyInstrument):
     Args: see KeithleyInstrument; `model` is the model in the answer to *IDN?.
     """
 
-    ranges = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 3.0)
     over_range = 1.2
 
     def __init__(
-        self,
-        truth: Truth,
-        errors: Errors,
-        rng: np.random.Generator,
-        time: VirtualTime | None = None,
+        self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None,
         model: str = "DMM6500",
-    ) -> None:
+    ) -> None:  # fmt: skip
+        self.range = RangeSetting((1e-4, 1e-3, 1e-2, 1e-1, 1.0, 3.0), self.over_range)
+        self._function = Setting("", choice({"CURRent": "CURR"}))
+        self._rate = Setting(SRATE, whole(1_000, 1_000_000))
         commands: dict[str, Callable[[str], Answer]] = {
-            "[:SENSe]:DIGitize:FUNCtion[:ON]": self._set_function,
-            "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]": self.set_range,
-            "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]?": lambda _: f"{self.range:.6E}",
+            "[:SENSe]:DIGitize:FUNCtion[:ON]": self._function, "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]": self.range,
+            "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]?": self.range.answer(".6E"),
             "[:SENSe]:DIGitize:CURRent:SRATe": self._set_rate,
-            "[:SENSe]:DIGitize:CURRent:SRATe?": lambda _: str(self._rate),
+            "[:SENSe]:DIGitize:CURRent:SRATe?": self._rate.answer("d"),
             "[:SENSe]:DIGitize:CURRent:APERture": self._set_aperture,
         }  # fmt: skip
         super().__init__(
@@ -55,24 +52,19 @@ class VirtualKeithleyDmm(KeithleyInstrument):
     def preset(self) -> None:
         """Set every setting to its value after *RST."""
         super().preset()
-        self.auto = False  # a digitizer has no automatic range
-        self._function, self._rate, self._aperture_us = "", SRATE, 0
+        self.range.auto.value = False  # a digitizer has no automatic range
+        self._aperture_us = 0
 
     def timing(self) -> tuple[int, int]:
-        if self._function != "CURR":
+        if self._function.value != "CURR":
             raise ScpiError(-224)
-        period = PS_PER_S // self._rate
+        period = PS_PER_S // self._rate.value
         return (self._aperture_us * US or period), period
 
-    def _set_function(self, argument: str) -> None:
-        if not argument.strip("\"'").upper().startswith("CURR"):
-            raise ScpiError(-224)
-        self._function = "CURR"
-
     def _set_rate(self, argument: str) -> None:
-        self._rate = int(number(argument, 1_000, 1_000_000))
-        self._aperture_us = min(self._aperture_us, 1_000_000 // self._rate)
+        self._rate(argument)
+        self._aperture_us = min(self._aperture_us, 1_000_000 // self._rate.value)
 
     def _set_aperture(self, argument: str) -> None:
-        seconds = 0.0 if argument.upper() == "AUTO" else number(argument, 1e-6, 1 / self._rate)
+        seconds = 0.0 if argument.upper() == "AUTO" else number(argument, 1e-6, 1 / self._rate.value)
         self._aperture_us = round(seconds * 1e6)

@@ -16,8 +16,8 @@ import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Errors, Limits
-from hil.standins.virtual.meter.scpi import ScpiError, number, words
-from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, switch
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch, whole
+from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
@@ -47,21 +47,27 @@ class VirtualKeysight34465A(ScpiInstrument):
         self._truth, self._errors_drawn, self._rng = truth, errors, rng
         self._clock = Timebase(errors.timebase)
         self.memory, self.options = MEMORY, "DIG"
+        self._range, self._autozero = RangeSetting(RANGES_A), Setting(True, switch)
+        self._null, self._null_a = Setting(False, switch), Setting(0.0, between(-3, 3))
+        self._aperture_s, self._count = Setting(0.2, between(20e-6, 1.0)), Setting(1, whole(1, 1e9))
+        self._timed = Setting(False, choice({"IMMediate": False, "TIMer": True}))
+        self._timer_s, self._before = Setting(1.0, _interval), Setting(0, self._earlier)
+        self._external = Setting(False, choice({"IMMediate": False, "EXTernal": True}))
+        self._slope = Setting(0, choice({"NEGative": 0, "POSitive": 1}))
         commands: dict[str, Callable[[str], Answer]] = {
             "*OPT?": lambda _: self.options, ":ABORt": self._abort, ":INITiate[:IMMediate]": self._initiate,
-            ":FORMat[:DATA]": self._set_format,
-            ":CONFigure:CURRent[:DC]": self._set_range, "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self._set_range,
-            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": lambda _: f"{self._range:+.8E}",
-            "[:SENSe]:CURRent[:DC]:ZERO:AUTO": self._set_autozero,
-            "[:SENSe]:CURRent[:DC]:APERture": self._set_aperture,
-            "[:SENSe]:CURRent[:DC]:APERture?": lambda _: f"{self._aperture_s:+.8E}",
-            "[:SENSe]:CURRent[:DC]:NULL[:STATe]": self._use_null, "[:SENSe]:CURRent[:DC]:NULL:VALue": self._set_null,
-            ":SAMPle:SOURce": self._set_source, ":SAMPle:TIMer": self._set_timer, ":SAMPle:TIMer?": self._timer,
-            ":SAMPle:COUNt": self._set_count,
-            ":SAMPle:COUNt:PRETrigger": self._set_before, ":TRIGger:SOURce": self._set_trigger,
-            ":TRIGger:SLOPe": self._set_slope,
-            ":TRIGger:COUNt": lambda a: self._one(a, 1), ":TRIGger:DELay": lambda a: self._one(a, 0),
-            ":DATA:POINts?": lambda _: f"{self._held():+d}",
+            ":FORMat[:DATA]": Setting("ASC", choice({"ASCii": "ASC"})),
+            ":CONFigure:CURRent[:DC]": self._range, "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self._range,
+            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": self._range.answer("+.8E"),
+            "[:SENSe]:CURRent[:DC]:ZERO:AUTO": self._autozero,
+            "[:SENSe]:CURRent[:DC]:APERture": self._aperture_s,
+            "[:SENSe]:CURRent[:DC]:APERture?": self._aperture_s.answer("+.8E"),
+            "[:SENSe]:CURRent[:DC]:NULL[:STATe]": self._null, "[:SENSe]:CURRent[:DC]:NULL:VALue": self._null_a,
+            ":SAMPle:SOURce": self._timed, ":SAMPle:TIMer": self._timer_s, ":SAMPle:TIMer?": self._timer,
+            ":SAMPle:COUNt": self._count, ":SAMPle:COUNt:PRETrigger": self._before,
+            ":TRIGger:SOURce": self._external, ":TRIGger:SLOPe": self._slope,
+            ":TRIGger:COUNt": Setting(1.0, between(1, 1)), ":TRIGger:DELay": Setting(0.0, between(0, 0)),
+            ":DATA:POINts?": lambda _: f"{min(self._span()[1], self.memory) - self._removed:+d}",
             ":R?": self._remove, ":STATus:QUEStionable[:EVENt]?": self._event,
             ":STATus:QUEStionable:CONDition?": lambda _: f"{self._condition():+d}",
             ":STATus:OPERation:CONDition?": lambda _: f"{self._operation():+d}",
@@ -71,72 +77,24 @@ class VirtualKeysight34465A(ScpiInstrument):
 
     def preset(self) -> None:
         """Set every setting to its value after *RST."""
-        self._range, self._autozero, self._aperture_s, self._null = 1.0, True, 0.2, (0.0, False)
-        self._timed, self._timer_s, self._count, self._before = False, 1.0, 1, 0
-        self._external, self._slope = False, 0
+        super().preset()
         self._abort("")
 
-    def _clear(self, argument: str) -> None:
-        super()._clear(argument)
+    def clear(self, argument: str) -> None:
+        super().clear(argument)
         self._questionable = 0
 
-    # settings
-
-    def _set_format(self, argument: str) -> None:
-        if not argument.upper().startswith("ASC"):
-            raise ScpiError(-224)
-
-    def _set_range(self, argument: str) -> None:
-        wanted = number(argument, 0, RANGES_A[-1])
-        self._range = next(r for r in RANGES_A if wanted <= r)
-
-    def _set_autozero(self, argument: str) -> None:
-        self._autozero = switch(argument)
-
-    def _set_aperture(self, argument: str) -> None:
-        self._aperture_s = number(argument, 20e-6, 1.0)
-
-    def _use_null(self, argument: str) -> None:
-        self._null = (self._null[0], switch(argument))
-
-    def _set_null(self, argument: str) -> None:
-        self._null = (number(argument, -3, 3), self._null[1])
-
-    def _set_source(self, argument: str) -> None:
-        if argument.upper()[:3] not in ("IMM", "TIM"):
-            raise ScpiError(-224)
-        self._timed = argument.upper().startswith("TIM")
-
-    def _set_timer(self, argument: str) -> None:
-        self._timer_s = max(round(number(argument, 0, 3600) / STEP_S), 1) * STEP_S
-
-    def _least(self) -> float:
-        return (self._aperture_s + BETWEEN_S) * (2 if self._autozero else 1)
-
-    def _timer(self, argument: str) -> str:
-        return f"{self._least() if argument.upper().startswith('MIN') else self._timer_s:+.8E}"
-
-    def _set_count(self, argument: str) -> None:
-        self._count = int(number(argument, 1, 1e9))
-
-    def _set_before(self, argument: str) -> None:
+    def _earlier(self, argument: str) -> int:
+        """Return the number of readings before a trigger; without DIG there are none."""
         if "DIG" not in self.options:
             raise ScpiError(-113)
-        self._before = int(number(argument, 0, min(self._count - 1, self.memory - 1)))
+        return int(number(argument, 0, min(self._count.value - 1, self.memory - 1)))
 
-    def _set_trigger(self, argument: str) -> None:
-        if argument.upper()[:3] not in ("EXT", "IMM"):
-            raise ScpiError(-224)
-        self._external = argument.upper().startswith("EXT")
+    def _least(self) -> float:
+        return (self._aperture_s.value + BETWEEN_S) * (2 if self._autozero.value else 1)
 
-    def _set_slope(self, argument: str) -> None:
-        if argument.upper()[:3] not in ("POS", "NEG"):
-            raise ScpiError(-224)
-        self._slope = int(argument.upper().startswith("POS"))
-
-    def _one(self, argument: str, only: float) -> None:
-        if number(argument, 0, 1e6) != only:
-            raise ScpiError(-224)
+    def _timer(self, argument: str) -> str:
+        return f"{self._least() if argument.upper().startswith('MIN') else self._timer_s.value:+.8E}"
 
     # acquisition
 
@@ -146,53 +104,48 @@ class VirtualKeysight34465A(ScpiInstrument):
         self._memory: np.ndarray | None = None
 
     def _initiate(self, _argument: str) -> None:
-        if not self._timed:
+        if not self._timed.value:
             raise ScpiError(-224)  # the model samples only by the timer
         self._abort("")
         self._began = self._clock.own(self._truth.now())
 
     def _trigger(self) -> int | None:
         """Return the time of the trigger after INITiate, in picoseconds of its own clock; None before it."""
-        if self._began is None or not self._external:
+        if self._began is None or not self._external.value:
             return self._began
-        wanted = [self._clock.own(time) for time, level in self._truth.edges() if level == self._slope]
+        wanted = [self._clock.own(time) for time, level in self._truth.edges() if level == self._slope.value]
         return next((time for time in wanted if time > self._began), None)
 
     def _span(self) -> tuple[int, int]:
         """Return the begin of the first kept reading, in ps of its own clock, and the number of complete readings."""
         if self._began is None:
             return 0, 0
-        now, period, trigger = self._clock.own(self._truth.now()), round(self._timer_s * PS_PER_S), self._trigger()
-        over = max(0, (now - self._began - round(self._aperture_s * PS_PER_S)) // period + 1)
-        if not self._before:
+        now, trigger = self._clock.own(self._truth.now()), self._trigger()
+        period, aperture = (round(one.value * PS_PER_S) for one in (self._timer_s, self._aperture_s))
+        over = max(0, (now - self._began - aperture) // period + 1)
+        if not self._before.value:
             first = trigger if trigger is not None else now + 1
-            done = max(0, (now - first - round(self._aperture_s * PS_PER_S)) // period + 1)
-            return first, min(done, self._count)
+            done = max(0, (now - first - aperture) // period + 1)
+            return first, min(done, self._count.value)
         # A reading during which the trigger comes counts as one before the trigger.
         until = over if trigger is None else (trigger - self._began) // period + 1
-        dropped = max(0, until - self._before)
-        last = over if trigger is None else min(over, until + self._count - self._before)
+        dropped = max(0, until - self._before.value)
+        last = over if trigger is None else min(over, until + self._count.value - self._before.value)
         return self._began + dropped * period, max(0, last - dropped)
 
     def _readings(self) -> np.ndarray:
         """Return all readings so far, in A; earlier readings do not change in later calls, except before a trigger."""
         first, count = self._span()
-        period = round(self._timer_s * PS_PER_S)
-        if self._memory is None or len(self._memory) < count or self._before:
+        period = round(self._timer_s.value * PS_PER_S)
+        if self._memory is None or len(self._memory) < count or self._before.value:
             begin = first + period * np.arange(count, dtype=np.int64)
-            begins, ends = self._clock.true(begin), self._clock.true(begin + round(self._aperture_s * PS_PER_S))
+            begins, ends = self._clock.true(begin), self._clock.true(begin + round(self._aperture_s.value * PS_PER_S))
             true = mean_current(self._truth, begins, ends - begins)
-            read = (
-                self._errors_drawn.current(true, self._aperture_s, (begin - first) / PS_PER_S, self._rng)
-                - self._null[0] * self._null[1]
-            )
-            over = np.abs(true) > self._range * OVER_RANGE
-            self._questionable |= OVERLOAD * bool(np.any(over)) | TIMING * (self._least() > self._timer_s + 1e-9)
-            self._memory = np.where(over, OVERFLOW, read)
+            read = self._errors_drawn.current(true, self._aperture_s.value, (begin - first) / PS_PER_S, self._rng)
+            over = np.abs(true) > self._range.value * OVER_RANGE
+            self._questionable |= OVERLOAD * bool(np.any(over)) | TIMING * (self._least() > self._timer_s.value + 1e-9)
+            self._memory = np.where(over, OVERFLOW, read - self._null_a.value * self._null.value)
         return self._memory
-
-    def _held(self) -> int:
-        return min(self._span()[1], self.memory) - self._removed
 
     def _condition(self) -> int:
         """Return MEMORY_OVERFLOW if there are more readings than the memory keeps, else 0."""
@@ -207,11 +160,11 @@ class VirtualKeysight34465A(ScpiInstrument):
         if self._began is None:
             return 0
         first, made = self._span()
-        trigger, period = self._trigger(), round(self._timer_s * PS_PER_S)
+        trigger, period = self._trigger(), round(self._timer_s.value * PS_PER_S)
         if trigger is None:
-            return WAITING | MEASURING * bool(self._before)
-        early = (trigger - first) // period + 1 if self._before else 0
-        return MEASURING if made < early + self._count - self._before else 0
+            return WAITING | MEASURING * bool(self._before.value)
+        early = (trigger - first) // period + 1 if self._before.value else 0
+        return MEASURING if made < early + self._count.value - self._before.value else 0
 
     def _event(self, _argument: str) -> str:
         self._readings()
@@ -219,9 +172,14 @@ class VirtualKeysight34465A(ScpiInstrument):
         return f"{event:+d}"
 
     def _remove(self, argument: str) -> str:
-        wanted = int(number(words(argument)[0], 1, 2e6)) if argument else self.memory
+        wanted = int(number(argument, 1, 2e6)) if argument else self.memory
         kept = self._readings()[-self.memory :]
         part = kept[self._removed : self._removed + wanted]
         self._removed += len(part)
         text = ",".join(f"{value:+.8E}" for value in part.tolist())
         return f"#{len(str(len(text)))}{len(text)}{text}"
+
+
+def _interval(argument: str) -> float:
+    """Return an interval of the sample timer [s], in steps of STEP_S."""
+    return max(round(number(argument, 0, 3600) / STEP_S), 1) * STEP_S

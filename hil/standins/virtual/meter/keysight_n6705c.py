@@ -7,14 +7,14 @@ page 161 (order of a record).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Errors, Limits
-from hil.standins.virtual.meter.scpi import ScpiError, number
-from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, block, switch
+from hil.standins.virtual.meter.polled_scpi import need_volt
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch
+from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, block
 from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
@@ -53,106 +53,72 @@ class VirtualKeysightN6705C(ScpiInstrument):
         self._truth, self._drawn, self._rng = truth, errors, rng
         self._clock = Timebase(errors.timebase)
         self.lost_share = self.late_s = 0.0
+        self._range, self._limit = RangeSetting(RANGES_A), Setting(RANGES_A[-1], between(0, RANGES_A[-1]))
+        self._output = Setting(False, switch)
+        self._period_s = Setting(2 * LEAST_STEPS * STEP_PS / PS_PER_S, between(0, 60))
+        self._real = Setting(False, choice({"ASCii": False, "REAL": True}))
+        self._order = Setting(">", choice({"NORMal": ">", "SWAPped": "<"}))
+        self._inverted = Setting(False, choice({"POSitive": False, "NEGative": True}))
+        self._means = {name: Setting(False, switch) for name in ("CURRent", "VOLTage")}
+        self._extremes = {name: Setting(False, switch) for name in self._means}
+        self._unused = Setting("", choice(dict.fromkeys(("RES20", "BUS", "DIO", "DINPut"), "")))
         commands: dict[str, Callable[[str], Answer]] = {
             "[:SOURce]:VOLTage[:LEVel][:IMMediate][:AMPLitude]": self._set_level,
-            "[:SOURce]:CURRent:LIMit[:POSitive]": self._set_limit,
-            ":OUTPut[:STATe]": self._set_output, ":OUTPut[:STATe]?": lambda _: str(int(self._output)),
-            ":FORMat[:DATA]": self._set_format,
-            ":FORMat:BORDer": self._set_order, ":SENSe:SWEep:TINTerval:RESolution": self._set_resolution,
-            ":SENSe:ELOG:PERiod": self._set_period,
+            "[:SOURce]:CURRent:LIMit[:POSitive]": _at_output_1(self._limit),
+            ":OUTPut[:STATe]": _at_output_1(self._output), ":OUTPut[:STATe]?": self._output.answer("d"),
+            ":FORMat[:DATA]": self._real, ":FORMat:BORDer": self._order,
+            ":SENSe:SWEep:TINTerval:RESolution": self._unused,
+            ":SENSe:ELOG:PERiod": _at_output_1(self._period_s),
             ":SENSe:ELOG:PERiod?": lambda _: f"{self._period() / PS_PER_S:.6E}",
-            ":SENSe:ELOG:CURRent:RANGe[:UPPer]": self._set_range,
-            ":SENSe:ELOG:CURRent:RANGe[:UPPer]?": lambda _: f"{self._range:.6E}",
-            ":SENSe:ELOG:CURRent:RANGe:AUTO": self._set_auto,
-            ":SENSe:ELOG:CURRent:RANGe:AUTO?": lambda _: str(int(self._auto)), ":TRIGger:ELOG:SOURce": self._set_source,
+            ":SENSe:ELOG:CURRent:RANGe[:UPPer]": _at_output_1(self._range),
+            ":SENSe:ELOG:CURRent:RANGe[:UPPer]?": self._range.answer(".6E"),
+            ":SENSe:ELOG:CURRent:RANGe:AUTO": _at_output_1(self._range.auto),
+            ":SENSe:ELOG:CURRent:RANGe:AUTO?": self._range.auto.answer("d"),
+            ":TRIGger:ELOG:SOURce": _at_output_1(self._unused),
             ":TRIGger:ELOG[:IMMediate]": self._trigger, ":INITiate[:IMMediate]:ELOG": self._initiate,
-            ":ABORt:ELOG": self._abort,
-            ":FETCh:ELOG?": self._fetch, "[:SOURce]:DIGital:PIN1:FUNCtion": self._set_pin,
-            "[:SOURce]:DIGital:PIN1:POLarity": self._set_polarity,
+            ":ABORt:ELOG": self._abort, ":FETCh:ELOG?": _at_output_1(self._fetch),
+            "[:SOURce]:DIGital:PIN1:FUNCtion": self._unused, "[:SOURce]:DIGital:PIN1:POLarity": self._inverted,
             "[:SOURce]:DIGital:INPut:DATA?": self._levels, ":STATus:PRESet": lambda _: None,
             ":STATus:OPERation[:EVENt]?": lambda _: "0", ":STATus:OPERation:CONDition?": lambda _: "0",
             ":STATus:QUEStionable[:EVENt]?": self._event,
             ":STATus:QUEStionable:CONDition?": lambda _: str(self._condition()),
         }  # fmt: skip
-        for name in ("CURRent", "VOLTage"):
-            for what in ("", ":MINMax"):
-                commands[f":SENSe:ELOG:FUNCtion:{name}{what}"] = partial(self._log_too, name[:4] + what)
+        for name, mean in self._means.items():
+            commands[f":SENSe:ELOG:FUNCtion:{name}"] = _at_output_1(mean)
+            commands[f":SENSe:ELOG:FUNCtion:{name}:MINMax"] = _at_output_1(self._extremes[name])
         super().__init__(f"trainrig,virtual N6705C,{rng.integers(10**8):08d},1", commands)
         self.preset()
 
     def preset(self) -> None:
         """Set every setting to its value after *RST, and switch the output off."""
-        self._output, self._real, self._order = False, False, ">"
-        self._steps, self._range, self._auto = LEAST_STEPS * 2, RANGES_A[-1], True
-        self._logged = {"CURR": False, "VOLT": False, "CURR:MINMax": False, "VOLT:MINMax": False}
-        self._inverted = False
-        self._limit, self._reached = RANGES_A[-1], 0
+        super().preset()
+        for one in (*self._means.values(), *self._extremes.values()):
+            one.restore()
+        self._reached = 0
         self._abort("")
 
-    # settings
-
     def _set_level(self, argument: str) -> None:
-        if abs(number(_value(argument), 0, 20) - self._truth.volt()) > 0.05 * self._truth.volt():
-            raise ScpiError(-222)  # the model of the board has one fixed voltage
-
-    def _set_limit(self, argument: str) -> None:
-        self._limit = number(_value(argument), 0, 3)
+        need_volt(self._truth, number(_value(argument), 0, 20))
 
     def _condition(self) -> int:
-        return LIMIT_REACHED if self._truth.current(np.array([self._truth.now()]))[0] > self._limit else 0
+        return LIMIT_REACHED if self._truth.current(np.array([self._truth.now()]))[0] > self._limit.value else 0
 
     def _event(self, _argument: str) -> str:
         event, self._reached = self._reached | self._condition(), 0
         return str(event)
 
-    def _set_output(self, argument: str) -> None:
-        self._output = switch(_value(argument))
-
-    def _set_format(self, argument: str) -> None:
-        self._real = _one_of(argument, "ASC", "REAL") == "REAL"
-
-    def _set_order(self, argument: str) -> None:
-        self._order = ">" if _one_of(argument, "NORM", "SWAP") == "NORM" else "<"
-
-    def _set_resolution(self, argument: str) -> None:
-        _one_of(argument, "RES20")
-
-    def _set_period(self, argument: str) -> None:
-        self._steps = round(number(_value(argument), 0, 60) * PS_PER_S / STEP_PS)
-
-    def _parameters(self) -> int:
-        return sum(
-            3 if key in ("CURR", "VOLT") and self._logged[key + ":MINMax"] else 1
-            for key in ("CURR", "VOLT")
-            if self._logged[key]
-        )
+    def _columns_of(self, name: str) -> int:
+        """Return the number of columns of `CURRent` or `VOLTage` in a record: mean, or mean and extremes."""
+        return self._means[name].value * (3 if self._extremes[name].value else 1)
 
     def _period(self) -> int:
-        return max(self._steps, LEAST_STEPS * max(self._parameters(), 1)) * STEP_PS
-
-    def _set_range(self, argument: str) -> None:
-        wanted = number(_value(argument), 0, RANGES_A[-1])
-        self._range, self._auto = next(r for r in RANGES_A if wanted <= r), False
-
-    def _set_auto(self, argument: str) -> None:
-        self._auto = switch(_value(argument))
-
-    def _set_source(self, argument: str) -> None:
-        _one_of(_value(argument), "BUS")
-
-    def _log_too(self, key: str, argument: str) -> None:
-        self._logged[key] = switch(_value(argument))
-
-    def _set_pin(self, argument: str) -> None:
-        _one_of(argument, "DIO", "DINP")  # either reads the pin
-
-    def _set_polarity(self, argument: str) -> None:
-        self._inverted = _one_of(argument, "POS", "NEG") == "NEG"
+        least = LEAST_STEPS * max(sum(map(self._columns_of, self._means)), 1)
+        return max(round(self._period_s.value * PS_PER_S / STEP_PS), least) * STEP_PS
 
     def _levels(self, _argument: str) -> str:
         self._truth.now()
         high = next((level for _, level in reversed(self._truth.edges())), 0)
-        return str(int(bool(high) != self._inverted))
+        return str(int(bool(high) != self._inverted.value))
 
     # log
 
@@ -160,7 +126,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
         self._ready, self._next = False, -1
 
     def _initiate(self, _argument: str) -> None:
-        if not self._output or not (self._logged["CURR"] and self._logged["VOLT"]):
+        if not self._output.value or not all(mean.value for mean in self._means.values()):
             raise ScpiError(-224)  # the model only logs both
         self._ready = True
 
@@ -170,7 +136,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
         self._next = self._began = self._clock.own(self._truth.now()) + round(self.late_s * PS_PER_S)
 
     def _fetch(self, argument: str) -> Answer:
-        wanted = int(number(_value(argument), 1, 4096))
+        wanted = int(number(argument, 1, 4096))
         if self._next < 0:
             raise ScpiError(-224)
         period, now = self._period(), self._clock.own(self._truth.now())
@@ -183,24 +149,20 @@ class VirtualKeysightN6705C(ScpiInstrument):
         if self.lost_share:
             begin = begin[self._rng.random(len(begin)) >= self.lost_share]
         columns = self._columns(begin, period)
-        if self._real:
-            return block(np.column_stack(columns), f"{self._order}f4")
+        if self._real.value:
+            return block(np.column_stack(columns), f"{self._order.value}f4")
         return ",".join(f"{value:.6E}" for row in zip(*columns, strict=True) for value in row)
 
     def _columns(self, begin: np.ndarray, period: int) -> list[np.ndarray]:
         begins, ends = self._clock.true(begin), self._clock.true(begin + period)
         true = mean_current(self._truth, begins, ends - begins)
-        if np.any(true > self._limit):
+        if np.any(true > self._limit.value):
             self._reached = LIMIT_REACHED
-            true = np.minimum(true, self._limit)
+            true = np.minimum(true, self._limit.value)
         read = self._drawn.current(true, period / PS_PER_S, (begin - self._began) / PS_PER_S, self._rng)
-        current = read if self._auto else np.where(np.abs(true) > self._range, OVERLOAD, read)
+        current = read if self._range.auto.value else np.where(np.abs(true) > self._range.value, OVERLOAD, read)
         voltage = self._drawn.voltage(self._truth.volt(), len(begin), period / PS_PER_S, self._rng)
-        return [
-            one
-            for name, one in (("CURR", current), ("VOLT", voltage))
-            for _ in range(3 if self._logged[name + ":MINMax"] else 1)
-        ]
+        return [current] * self._columns_of("CURRent") + [voltage] * self._columns_of("VOLTage")
 
 
 def _value(argument: str) -> str:
@@ -215,8 +177,6 @@ def _value(argument: str) -> str:
     return value.rstrip(", ")
 
 
-def _one_of(argument: str, *known: str) -> str:
-    for word in known:
-        if argument.upper().startswith(word):
-            return word
-    raise ScpiError(-224)
+def _at_output_1(action: Callable[[str], Answer]) -> Callable[[str], Answer]:
+    """Return the action of a command whose parameter an output list follows."""
+    return lambda argument: action(_value(argument))

@@ -9,8 +9,8 @@ import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Errors
-from hil.standins.virtual.meter.scpi import ScpiError, number
-from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, switch
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, switch
+from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth
 
 OVERLOAD = "9.90000000E+37"  # SCPI-99, volume 1, 7.2.1: infinity
@@ -80,40 +80,41 @@ class VirtualPolledScpi(PolledInstrument):
     """A generic meter: MEASure:CURRent?, MEASure:VOLTage?, MEASure:POWer? and ranges; automatic range after *RST."""
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
+        self._range, self._average = RangeSetting(RANGES_A), Setting(False, switch)
         commands: dict[str, Callable[[str], Answer]] = {
             ":MEASure:CURRent[:DC]?": lambda _: self._read(0), ":MEASure:VOLTage[:DC]?": lambda _: self._read(1),
-            ":MEASure:POWer[:DC]?": lambda _: self._read(2), "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self._set_range,
-            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": lambda _: f"{self._range:.6E}",
-            "[:SENSe]:CURRent[:DC]:RANGe:AUTO": self._set_auto,
-            "[:SENSe]:AVERage[:STATe]": self._set_average,
+            ":MEASure:POWer[:DC]?": lambda _: self._read(2),
+            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self._range,
+            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": self._range.answer(".6E"),
+            "[:SENSe]:CURRent[:DC]:RANGe:AUTO": self._range.auto, "[:SENSe]:AVERage[:STATe]": self._average,
         }  # fmt: skip
         super().__init__("trainrig,virtual polled meter,0,1", commands, truth, errors, rng, time)
 
     def preset(self) -> None:
         """Set the automatic range and no averaging."""
-        self._range, self._auto, self._average = RANGES_A[-1], True, False
+        super().preset()
         self._last = 0.0
-
-    def _set_range(self, argument: str) -> None:
-        wanted = number(argument, 0, RANGES_A[-1])
-        self._range, self._auto = next(one for one in RANGES_A if wanted <= one), False
-
-    def _set_auto(self, argument: str) -> None:
-        self._auto = switch(argument)
-
-    def _set_average(self, argument: str) -> None:
-        self._average = switch(argument)
 
     def _read(self, column: int) -> str:
         current, volt = self.sample()
-        if self._average:  # a moving filter, which blurs the edges
+        if self._average.value:  # a moving filter, which blurs the edges
             self._last += (current - self._last) / 10
             current = self._last
-        if self._auto:
-            self._range = next((one for one in RANGES_A if abs(current) <= one), RANGES_A[-1])
-        if column != 1 and abs(current) > OVER * self._range:
+        if self._range.auto.value:
+            self._range.follow(abs(current))
+        if column != 1 and abs(current) > OVER * self._range.value:
             return OVERLOAD
         return f"{(current, volt, current * volt)[column]:.8E}"
+
+
+def need_volt(truth: Truth, volt: float) -> None:
+    """Check a voltage to be set: the model of the board has one fixed voltage.
+
+    Raises:
+        ScpiError: the voltage differs by more than 5 %.
+    """
+    if abs(volt - truth.volt()) > 0.05 * truth.volt():
+        raise ScpiError(-222)
 
 
 def channel(argument: str, known: int) -> int:

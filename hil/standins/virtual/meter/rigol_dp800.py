@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.meter.errors import Errors
-from hil.standins.virtual.meter.polled_scpi import PolledInstrument, Waits, channel
-from hil.standins.virtual.meter.scpi import ScpiError, number, words
-from hil.standins.virtual.meter.scpi_instrument import Answer, switch
+from hil.standins.virtual.meter.polled_scpi import PolledInstrument, Waits, channel, need_volt
+from hil.standins.virtual.meter.scpi import ScpiError, Setting, number, switch, words
+from hil.standins.virtual.meter.scpi_instrument import Answer
 from hil.standins.virtual.meter.truth import Truth
 
 VOLT, AMPERE = 1e-3, 1e-4  # resolution
@@ -27,6 +27,7 @@ class VirtualRigolDP800(PolledInstrument):
     latency_s = (0.001, 0.004)
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
+        self.timer = Setting(False, switch)
         commands: dict[str, Callable[[str], Answer]] = {
             ":APPLy": self._apply, ":OUTPut[:STATe]": self._switch,
             ":OUTPut[:STATe]?": lambda a: self._of(a, "ON" if self.output else "OFF", "OFF"),
@@ -36,30 +37,27 @@ class VirtualRigolDP800(PolledInstrument):
             ":MEASure:CURRent[:DC]?": lambda a: self._read(a, "I"),
             ":MEASure[:VOLTage][:DC]?": lambda a: self._read(a, "V"),
             ":MEASure:POWEr[:DC]?": lambda a: self._read(a, "P"),
-            ":TIMEr[:STATe]": self._set_timer, ":TIMEr[:STATe]?": lambda _: "ON" if self.timer else "OFF",
+            ":TIMEr[:STATe]": self.timer, ":TIMEr[:STATe]?": lambda _: "ON" if self.timer.value else "OFF",
             ":DELAY[:STATe]": self._refuse_on, ":MONItor[:STATe]": self._refuse_on,
         }  # fmt: skip
         super().__init__("RIGOL TECHNOLOGIES,DP832A,VIRTUAL,00.01.14", commands, truth, errors, rng, time)
 
     def preset(self) -> None:
         """Switch everything off."""
-        self.output = self.timer = self._limited = False
+        super().preset()
+        self.output = self._limited = False
         self._limit = 0.0
 
     def _apply(self, argument: str) -> None:
         name, volt, ampere = (*words(argument), "", "")[:3]
         channel(name, OUTPUTS)
-        if abs(number(volt, 0, LARGEST_V) - self._truth.volt()) > 0.05 * self._truth.volt():
-            raise ScpiError(-222)  # the model of the board has one fixed voltage
+        need_volt(self._truth, number(volt, 0, LARGEST_V))
         self._limit, self._limited = number(ampere, 0, LARGEST_A), False
 
     def _switch(self, argument: str) -> None:
         name, state = (*words(argument), "")[:2]
         channel(name, OUTPUTS)
         self.output = switch(state)
-
-    def _set_timer(self, argument: str) -> None:
-        self.timer = switch(argument)
 
     def _refuse_on(self, argument: str) -> None:
         if switch(argument):
@@ -75,7 +73,7 @@ class VirtualRigolDP800(PolledInstrument):
         current, volt = self.sample()
         if channel(argument, OUTPUTS) != 1 or not self.output:
             current = volt = 0.0
-        if self.timer:
+        if self.timer.value:
             volt *= 0.5
         self._limited |= current > self._limit
         values = {

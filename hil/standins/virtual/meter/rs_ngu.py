@@ -12,9 +12,9 @@ import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Errors
-from hil.standins.virtual.meter.polled_scpi import Waits
-from hil.standins.virtual.meter.scpi import ScpiError, number
-from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, block, switch
+from hil.standins.virtual.meter.polled_scpi import Waits, need_volt
+from hil.standins.virtual.meter.scpi import RangeSetting, Setting, between, choice, number, switch, whole
+from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, block
 from hil.standins.virtual.meter.truth import Truth
 
 RATES = {"S100": 100, "S001K": 1000, "S010K": 10_000, "S050K": 50_000, "S250K": 250_000, "S500K": 500_000}
@@ -40,30 +40,31 @@ class VirtualRsNGU(ScpiInstrument):
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
+        self._range, self.output = RangeSetting(RANGES_A, 1.0001), Setting(False, switch)
+        self._rate, self.triggered = Setting(RATES["S500K"], choice(RATES)), Setting(False, switch)
+        self.to_scpi = Setting(False, choice({"USB": False, "SCPI": True}))
         commands: dict[str, Callable[[str], Answer]] = {
-            "[:SOURce]:VOLTage[:LEVel]": self._set_volt,
-            "[:SOURce]:CURRent[:LEVel]": lambda a: self._ignore(number(a, 0, 8)),
-            "[:SENSe]:CURRent:RANGe[:UPPer]": self._set_range,
-            "[:SENSe]:CURRent:RANGe[:UPPer]?": lambda _: f"{self._range:.6e}",
-            "[:SENSe]:CURRent:RANGe:AUTO": self._set_auto, ":OUTPut[:STATe]": self._set_output,
-            ":OUTPut[:STATe]?": lambda _: str(int(self.output)),
+            "[:SOURce]:VOLTage[:LEVel]": lambda a: need_volt(truth, number(a, 0, 20)),
+            "[:SOURce]:CURRent[:LEVel]": Setting(0.0, between(0, 8)),
+            "[:SENSe]:CURRent:RANGe[:UPPer]": self._range,
+            "[:SENSe]:CURRent:RANGe[:UPPer]?": self._range.answer(".6e"),
+            "[:SENSe]:CURRent:RANGe:AUTO": self._range.auto, ":OUTPut[:STATe]": self.output,
+            ":OUTPut[:STATe]?": self.output.answer("d"),
             ":FLOG[:STATe]": self._switch_log, ":FLOG[:STATe]?": lambda _: str(int(self._start is not None)),
-            ":FLOG:TARGet": self._set_target,
-            ":FLOG:SRATe": self._set_rate, ":FLOG:TRIGgered": self._set_triggered,
-            ":FLOG:DATA?": lambda _: self._data(), "*STB?": lambda _: self._status(),
+            ":FLOG:TARGet": self.to_scpi, ":FLOG:SRATe": self._rate, ":FLOG:TRIGgered": self.triggered,
+            ":FLOG:DATA?": lambda _: self._data(), "*STB?": self._status,
         }  # fmt: skip
+        self._enabled = {register: [Setting(0, whole(0, 65535)) for _ in _LEVELS] for register in _REGISTERS}
+        self._events = {register: [0, 0, 0] for register in _REGISTERS}
         for register in _REGISTERS:
             for place, level in enumerate(_LEVELS):
                 commands |= self._status_commands(register, place, f":STATus:{register}{level}")
         super().__init__("Rohde&Schwarz,NGU401,3639.3763k03/VIRTUAL,03.068", commands)
-        self._enabled = {register: [0, 0, 0] for register in _REGISTERS}
-        self._events = {register: [0, 0, 0] for register in _REGISTERS}
         self.preset()
 
     def preset(self) -> None:
         """Set the state after *RST: output off, automatic range, no log."""
-        self.output, self._auto, self._range = False, True, RANGES_A[-1]
-        self._rate, self.to_scpi, self.triggered = RATES["S500K"], False, False
+        super().preset()
         self._start: int | None = None
         self._waiting: int | None = None
         self._next = 0
@@ -78,47 +79,9 @@ class VirtualRsNGU(ScpiInstrument):
     def _status_commands(self, register: str, place: int, head: str) -> dict[str, Callable[[str], Answer]]:
         return {
             f"{head}[:EVENt]?": lambda _: self._event(register, place),
-            f"{head}:ENABle": lambda a: self._enable(register, place, a),
-            f"{head}:PTRansition": lambda a: self._ignore(number(a, 0, 65535)),
-            f"{head}:NTRansition": lambda a: self._ignore(number(a, 0, 65535)),
+            f"{head}:ENABle": self._enabled[register][place],
+            f"{head}:PTRansition": Setting(0, whole(0, 65535)), f"{head}:NTRansition": Setting(0, whole(0, 65535)),
         }  # fmt: skip
-
-    # settings
-
-    def _set_volt(self, argument: str) -> None:
-        if abs(number(argument, 0, 20) - self._truth.volt()) > 0.05 * self._truth.volt():
-            raise ScpiError(-222)  # the model of the board has one fixed voltage
-
-    def _set_range(self, argument: str) -> None:
-        wanted = number(argument, 0, RANGES_A[-1])
-        self._range, self._auto = next(one for one in RANGES_A if wanted <= one * 1.0001), False
-
-    def _set_auto(self, argument: str) -> None:
-        self._auto = switch(argument)
-
-    def _set_output(self, argument: str) -> None:
-        self.output = switch(argument)
-
-    def _set_target(self, argument: str) -> None:
-        if argument.upper() not in ("SCPI", "USB"):
-            raise ScpiError(-224)
-        self.to_scpi = argument.upper() == "SCPI"
-
-    def _set_rate(self, argument: str) -> None:
-        if argument.upper() not in RATES:
-            raise ScpiError(-224)
-        self._rate = RATES[argument.upper()]
-
-    def _set_triggered(self, argument: str) -> None:
-        self.triggered = switch(argument)
-
-    def _ignore(self, _checked: object) -> None:
-        """Do nothing: the setting has no effect in the model."""
-
-    # status
-
-    def _enable(self, register: str, place: int, argument: str) -> None:
-        self._enabled[register][place] = int(number(argument, 0, 65535))
 
     def _event(self, register: str, place: int) -> str:
         seen, self._events[register][place] = self._events[register][place], 0
@@ -129,17 +92,18 @@ class VirtualRsNGU(ScpiInstrument):
         bits, enabled, events = _EVENT[register], self._enabled[register], self._events[register]
         for place in (2, 1, 0):
             events[place] |= bits[place]
-            if not enabled[place] & bits[place]:
+            if not enabled[place].value & bits[place]:
                 return
 
-    def _status(self) -> str:
-        bits = [_SUMMARY[register] for register in _REGISTERS if self._events[register][0] & self._enabled[register][0]]
-        return str(sum(bits) + (4 if self._errors else 0))
+    def _status(self, _argument: str) -> str:
+        raised = [name for name in _REGISTERS if self._events[name][0] & self._enabled[name][0].value]
+        return str(sum(_SUMMARY[name] for name in raised) + (4 if self._errors else 0))
 
     # the log
 
     def _switch_log(self, argument: str) -> None:
-        self._start = self._truth.now() if switch(argument) and not self.triggered and self.to_scpi else None
+        starts = switch(argument) and not self.triggered.value and self.to_scpi.value
+        self._start = self._truth.now() if starts else None
         self._next, self._waiting = 0, None
 
     def _advance(self) -> None:
@@ -161,14 +125,15 @@ class VirtualRsNGU(ScpiInstrument):
         if self._start is None or self._waiting is None:
             return block(np.empty(0), "<f4")
         begin, self._waiting = self._waiting * BLOCK_PS, None
-        first, last = (-(-edge * self._rate // PS_PER_S) for edge in (begin, begin + BLOCK_PS))
-        times = self._start + np.round(
-            np.arange(first, last) * (PS_PER_S / self._rate) * (1 + self._off.timebase)
-        ).astype(np.int64)
+        rate = self._rate.value
+        first, last = (-(-edge * rate // PS_PER_S) for edge in (begin, begin + BLOCK_PS))
+        own_ps = np.arange(first, last) * (PS_PER_S / rate)
+        times = self._start + np.round(own_ps * (1 + self._off.timebase)).astype(np.int64)
         current = self._off.current(self._truth.current(times), 1.0, times / PS_PER_S, self._rng)
-        if self._auto:
-            self._range = next((one for one in RANGES_A if np.max(np.abs(current), initial=0.0) <= one), RANGES_A[-1])
+        if self._range.auto.value:
+            self._range.follow(np.max(np.abs(current), initial=0.0))
+        on = self.output.value
         pairs = np.empty((len(times), 2), np.float32)
-        pairs[:, 0] = self._off.voltage(self._truth.volt(), len(times), 1.0, self._rng) if self.output else 0.0
-        pairs[:, 1] = np.where(np.abs(current) > 1.05 * self._range, OVERLOAD, current if self.output else 0.0)
+        pairs[:, 0] = self._off.voltage(self._truth.volt(), len(times), 1.0, self._rng) if on else 0.0
+        pairs[:, 1] = np.where(np.abs(current) > 1.05 * self._range.value, OVERLOAD, current if on else 0.0)
         return block(pairs, "<f4")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from hil.standins.virtual.meter.scpi import ERRORS, ScpiError, pattern
+from hil.standins.virtual.meter.scpi import ERRORS, ScpiError, Setting, pattern
 
 _QUEUE = 32
 Answer = str | bytes | None
@@ -26,18 +26,20 @@ class ScpiInstrument:
     def __init__(self, identity: str, commands: Mapping[str, Callable[[str], Answer]]) -> None:
         self._errors: deque[int] = deque()
         common: dict[str, Callable[[str], Answer]] = {
-            "*IDN?": lambda _: identity, "*RST": self._reset, "*CLS": self._clear, "*OPC?": lambda _: "1",
+            "*IDN?": lambda _: identity, "*RST": lambda _: self.preset(), "*CLS": self.clear, "*OPC?": lambda _: "1",
             "*OPC": lambda _: None, "*WAI": lambda _: None, "*STB?": lambda _: str(4 if self._errors else 0),
-            ":SYSTem:ERRor[:NEXT]?": self._next_error,
-            ":SYSTem:CLEar": self._clear, ":SYSTem:ERRor:COUNt?": lambda _: str(len(self._errors)),
+            ":SYSTem:ERRor[:NEXT]?": self.next_error,
+            ":SYSTem:CLEar": self.clear, ":SYSTem:ERRor:COUNt?": lambda _: str(len(self._errors)),
         }  # fmt: skip
         self._commands: list[tuple[re.Pattern[str], Callable[[str], Answer]]] = [
             (pattern(header), action) for header, action in {**common, **commands}.items()
         ]
 
     def preset(self) -> None:
-        """Set every setting to its value after *RST."""
-        raise NotImplementedError
+        """Set every setting to its value after *RST; a subclass extends it with state that is no setting."""
+        for one in vars(self).values():
+            if isinstance(one, Setting):
+                one.restore()
 
     def execute(self, line: str) -> bytes | None:
         """Execute the commands of one line, which are separated by `;`.
@@ -71,13 +73,12 @@ class ScpiInstrument:
                 return action
         raise ScpiError(-113)
 
-    def _reset(self, _argument: str) -> None:
-        self.preset()
-
-    def _clear(self, _argument: str) -> None:
+    def clear(self, _argument: str) -> None:
+        """Empty the error queue."""
         self._errors.clear()
 
-    def _next_error(self, _argument: str) -> str:
+    def next_error(self, _argument: str) -> str:
+        """Remove the oldest error from the queue and return it."""
         code = self._errors.popleft() if self._errors else 0
         return f'{code},"{ERRORS.get(code, "No error")}"'
 
@@ -87,14 +88,3 @@ def block(values: np.ndarray, dtype: str = ">f4") -> bytes:
     data = np.asarray(values, dtype).tobytes()
     size = str(len(data))
     return f"#{len(size)}{size}".encode() + data
-
-
-def switch(argument: str) -> bool:
-    """Return whether an argument is `ON` or `1`.
-
-    Raises:
-        ScpiError: the argument is none of ON, OFF, 1 and 0.
-    """
-    if argument.upper() not in ("0", "1", "ON", "OFF"):
-        raise ScpiError(-104 if argument else -109)
-    return argument.upper() in ("1", "ON")

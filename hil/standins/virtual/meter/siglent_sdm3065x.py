@@ -14,8 +14,8 @@ import numpy as np
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.polled_scpi import LATENCY_S, OVERLOAD, Waits
-from hil.standins.virtual.meter.scpi import ScpiError, number
-from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, switch
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch, whole
+from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth, mean_current
 
 LINE_HZ = 50.0
@@ -38,16 +38,19 @@ class VirtualSiglentSDM3065X(ScpiInstrument):
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
+        self._range = RangeSetting(RANGES_A, 1.0001)
+        self._nplc, self._count = Setting(10.0, _cycles), Setting(1, whole(1, MEMORY))
+        self.null, self._null_a = Setting(False, switch), Setting(0.0, between(-12, 12))
+        self._bus = Setting(False, choice({"IMMediate": False, "BUS": True, "EXTernal": False}))
         commands: dict[str, Callable[[str], Answer]] = {
-            ":ABORt": lambda _: self._abort(), ":CONFigure:CURRent:DC": self._configure,
-            "[:SENSe]:CURRent:DC:RANGe": self._set_range,
-            "[:SENSe]:CURRent:DC:RANGe?": lambda _: self._shown_range(), "[:SENSe]:CURRent:DC:NPLC": self._set_nplc,
-            "[:SENSe]:CURRent:DC:NULL[:STATe]": self._set_null, "[:SENSe]:CURRent:DC:NULL:VALue": self._set_null_value,
-            ":TRIGger:SOURce": self._set_source, ":TRIGger:COUNt": lambda a: self._ignore(number(a, 1, 1e6)),
-            ":SAMPle:COUNt": self._set_count,
-            ":INITiate[:IMMediate]": lambda _: self._initiate(), "*TRG": lambda _: self._trigger(), ":R?": self._remove,
+            ":ABORt": self._abort, ":CONFigure:CURRent:DC": self._configure,
+            "[:SENSe]:CURRent:DC:RANGe": self._range, "[:SENSe]:CURRent:DC:RANGe?": self._shown_range,
+            "[:SENSe]:CURRent:DC:NPLC": self._nplc, "[:SENSe]:CURRent:DC:NULL[:STATe]": self.null,
+            "[:SENSe]:CURRent:DC:NULL:VALue": self._null_a, ":TRIGger:SOURce": self._bus,
+            ":TRIGger:COUNt": Setting(1, whole(1, 1e6)), ":SAMPle:COUNt": self._count,
+            ":INITiate[:IMMediate]": self._initiate, "*TRG": self._trigger, ":R?": self._remove,
             ":DATA:POINts?": lambda _: f"{len(self._made())}",
-            ":STATus:QUEStionable:CONDition?": lambda _: str(self._overflowed()),
+            ":STATus:QUEStionable:CONDition?": self._overflowed,
         }  # fmt: skip
         super().__init__("Siglent Technologies,SDM3065X,VIRTUAL,1.01.01.25", commands)
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
@@ -55,63 +58,34 @@ class VirtualSiglentSDM3065X(ScpiInstrument):
 
     def preset(self) -> None:
         """Set the state after *RST: automatic range, 10 power line cycles, one reading for each trigger, no null."""
-        self._range, self._auto, self._nplc, self._count = RANGES_A[-1], True, 10.0, 1
-        self._bus, self._armed = False, False
-        self.null, self._null_a = False, 0.0
+        super().preset()
+        self._armed = False
         self._start: int | None = None
         self._memory: list[float] = []
         self._done = self._lost = 0
 
-    # settings
-
     def _configure(self, argument: str) -> None:
         self.preset()
         if argument and argument.upper() != "AUTO":
-            self._set_range(argument)
+            self._range(argument)
 
-    def _set_range(self, argument: str) -> None:
-        wanted = number(argument, 0, RANGES_A[-1])
-        self._range, self._auto = next(one for one in RANGES_A if wanted <= one * 1.0001), False
-
-    def _shown_range(self) -> str:
+    def _shown_range(self, _argument: str) -> str:
         self._made()
-        return f"{self._range:+.8E}"
-
-    def _set_nplc(self, argument: str) -> None:
-        self._nplc = number(argument, NPLC[0], NPLC[-1])
-        if self._nplc not in NPLC:
-            raise ScpiError(-224)
-
-    def _set_null(self, argument: str) -> None:
-        self.null = switch(argument)
-
-    def _set_null_value(self, argument: str) -> None:
-        self._null_a = number(argument, -12, 12)
-
-    def _set_source(self, argument: str) -> None:
-        if argument.upper() not in ("IMM", "IMMEDIATE", "BUS", "EXT", "EXTERNAL"):
-            raise ScpiError(-224)
-        self._bus = argument.upper() == "BUS"
-
-    def _set_count(self, argument: str) -> None:
-        self._count = int(number(argument, 1, MEMORY))
-
-    def _ignore(self, _checked: object) -> None:
-        """Do nothing: the setting has no effect in the model."""
+        return f"{self._range.value:+.8E}"
 
     # the series
 
-    def _abort(self) -> None:
+    def _abort(self, _argument: str) -> None:
         self._made()
         self._start, self._armed = None, False
 
-    def _initiate(self) -> None:
-        self._abort()
+    def _initiate(self, argument: str) -> None:
+        self._abort(argument)
         self._memory, self._armed, self._lost = [], True, 0
-        if not self._bus:
-            self._trigger()
+        if not self._bus.value:
+            self._trigger(argument)
 
-    def _trigger(self) -> None:
+    def _trigger(self, _argument: str) -> None:
         if self._armed:
             self._start, self._done, self._armed = self._truth.now(), 0, False
 
@@ -120,9 +94,9 @@ class VirtualSiglentSDM3065X(ScpiInstrument):
         if self._start is None:
             return self._memory
         stretch = 1 + self._off.timebase
-        aperture = self._nplc / LINE_HZ * stretch
+        aperture = self._nplc.value / LINE_HZ * stretch
         interval = aperture + WORK_S * stretch
-        over = min(self._count, int((self._truth.now() - self._start) / PS_PER_S / interval))
+        over = min(self._count.value, int((self._truth.now() - self._start) / PS_PER_S / interval))
         if over > self._done:
             begins = self._start + np.round(np.arange(self._done, over) * interval * PS_PER_S).astype(np.int64)
             true = mean_current(self._truth, begins, round(aperture * PS_PER_S))
@@ -134,14 +108,14 @@ class VirtualSiglentSDM3065X(ScpiInstrument):
 
     def _read(self, true: np.ndarray, aperture: float, t_s: np.ndarray) -> list[float]:
         peak = float(np.max(np.abs(true)))
-        if self._auto or peak > OVER * self._range:
-            self._range = next((one for one in RANGES_A if peak <= OVER * one), RANGES_A[-1])
-        seen = self._off.current(true, aperture, t_s, self._rng) - (self._null_a if self.null else 0.0)
-        return [float(OVERLOAD) if abs(value) > 1.2 * self._range else value for value in seen.tolist()]
+        if self._range.auto.value or peak > OVER * self._range.value:
+            self._range.follow(peak, OVER)
+        seen = self._off.current(true, aperture, t_s, self._rng) - self._null_a.value * self.null.value
+        return [float(OVERLOAD) if abs(value) > 1.2 * self._range.value else value for value in seen.tolist()]
 
-    def _overflowed(self) -> int:
+    def _overflowed(self, _argument: str) -> str:
         self._made()
-        return self._lost
+        return str(self._lost)
 
     def _remove(self, argument: str) -> str:
         if self._time is not None:
@@ -151,3 +125,11 @@ class VirtualSiglentSDM3065X(ScpiInstrument):
         given, self._memory = made[:n], made[n:]
         text = ",".join(f"{value:+.8E}" for value in given)
         return f"#{len(str(len(text)))}{len(text)}{text}"
+
+
+def _cycles(argument: str) -> float:
+    """Return an aperture in power line cycles, one of NPLC."""
+    wanted = number(argument, NPLC[0], NPLC[-1])
+    if wanted not in NPLC:
+        raise ScpiError(-224)
+    return wanted

@@ -15,8 +15,8 @@ import numpy as np
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.polled_scpi import Waits
-from hil.standins.virtual.meter.scpi import ScpiError, number, words
-from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, switch
+from hil.standins.virtual.meter.scpi import ScpiError, Setting, between, choice, number, switch, whole, words
+from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth, mean_current
 
 RANGES_A = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
@@ -41,29 +41,30 @@ class VirtualYokogawaWT310(ScpiInstrument):
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
+        self._amperes = Setting(RANGES_A[-1], lambda argument: _known(argument.upper().rstrip("A"), RANGES_A))
+        self._volts = Setting(RANGES_V[-1], lambda argument: _known(argument.upper().rstrip("V"), RANGES_V))
+        self._auto, self._count = Setting(True, switch), Setting(len(_ITEMS), whole(1, 10))
+        self.averaging, self.scaling = Setting(False, switch), Setting(False, switch)
+        unused = Setting(False, switch)
         commands: dict[str, Callable[[str], Answer]] = {
-            ":INTEGrate:STARt": lambda _: self._start(), ":INTEGrate:STOP": lambda _: self._stop(),
-            ":INTEGrate:RESet": lambda _: self._clear_hours(),
-            ":INTEGrate:STATe?": lambda _: self._state, ":INTEGrate:MODE": lambda a: self._one_of(a, "NORM", "CONT"),
-            ":INTEGrate:TIMer": lambda a: self._ignore([number(one, 0, 10_000) for one in words(a)]),
-            ":NUMeric:FORMat": lambda a: self._one_of(a, "ASC"), ":NUMeric[:NORMal]:NUMber": self._set_count,
+            ":INTEGrate:STARt": lambda _: self._go("STAR"), ":INTEGrate:STOP": lambda _: self._go("STOP"),
+            ":INTEGrate:RESet": self._clear_hours, ":INTEGrate:STATe?": lambda _: self._state,
+            ":INTEGrate:MODE": _one_of("NORMal", "CONTinuous"),
+            ":INTEGrate:TIMer": Setting([0.0], lambda a: [number(one, 0, 10_000) for one in words(a)]),
+            ":NUMeric:FORMat": _one_of("ASCii"), ":NUMeric[:NORMal]:NUMber": self._count,
             ":NUMeric[:NORMal]:VALue?": lambda _: self._values(), ":RATE": self._set_rate,
             ":RATE?": lambda _: f"{self._update_s:g}",
-            ":INPut:VOLTage:RANGe": self._set_volts, ":INPut:CURRent:RANGe": self._set_amperes,
-            ":INPut:CURRent:RANGe?": lambda _: self._shown(),
-            ":INPut:VOLTage:AUTO": lambda a: self._ignore(switch(a)), ":INPut:CURRent:AUTO": self._set_auto,
-            ":INPut:CURRent:AUTO?": lambda _: str(int(self._auto)), ":INPut:MODE": self._set_mode,
-            ":INPut:SYNChronize": lambda a: self._one_of(a, "OFF", "VOLT", "CURR"),
-            ":INPut:FILTer:LINE": lambda a: self._ignore(switch(a)),
-            ":INPut:FILTer:FREQuency": lambda a: self._ignore(switch(a)), ":INPut:SCALing:STATe": self._set_scaling,
-            ":INPut:CFACtor": lambda a: self._ignore(number(a, 3, 6)), ":MEASure:AVERaging:STATe": self._set_average,
-            ":MEASure:MHOLd": lambda a: self._ignore(switch(a)),
-            ":STATus:FILTer1": lambda a: self._one_of(a, "FALL", "RISE"),
-            ":STATus:EESR?": lambda _: self._extended(), ":STATus:ERRor?": self._next_error,
-            ":COMMunicate:WAIT": lambda _: self._wait_update(),
-            ":COMMunicate:REMote": lambda a: self._ignore(switch(a)),
-            ":COMMunicate:HEADer": lambda a: self._ignore(switch(a)),
-            ":COMMunicate:VERBose": lambda a: self._ignore(switch(a)),
+            ":INPut:VOLTage:RANGe": self._volts, ":INPut:CURRent:RANGe": self._set_amperes,
+            ":INPut:CURRent:RANGe?": self._amperes.answer(".3E"),
+            ":INPut:VOLTage:AUTO": unused, ":INPut:CURRent:AUTO": self._auto,
+            ":INPut:CURRent:AUTO?": self._auto.answer("d"), ":INPut:MODE": _one_of("RMS", "VMEan", "DC"),
+            ":INPut:SYNChronize": _one_of("OFF", "VOLTage", "CURRent"),
+            ":INPut:FILTer:LINE": unused, ":INPut:FILTer:FREQuency": unused, ":INPut:SCALing:STATe": self.scaling,
+            ":INPut:CFACtor": Setting(3.0, between(3, 6)), ":MEASure:AVERaging:STATe": self.averaging,
+            ":MEASure:MHOLd": unused, ":STATus:FILTer1": _one_of("FALL", "RISE"),
+            ":STATus:EESR?": self._extended, ":STATus:ERRor?": self.next_error,
+            ":COMMunicate:WAIT": lambda _: self._wait_update(), ":COMMunicate:REMote": unused,
+            ":COMMunicate:HEADer": unused, ":COMMunicate:VERBose": unused,
         }  # fmt: skip
         commands.update({f":NUMeric[:NORMal]:ITEM{place}": partial(self._set_item, place) for place in range(1, 11)})
         super().__init__("YOKOGAWA,WT310,VIRTUAL,F1.03", commands)
@@ -72,9 +73,9 @@ class VirtualYokogawaWT310(ScpiInstrument):
 
     def preset(self) -> None:
         """Set the state after *RST: automatic range, update every 0.25 s, RMS values, no averaging."""
-        self._update_s, self._amperes, self._volts, self._auto = 0.25, RANGES_A[-1], RANGES_V[-1], True
-        self.averaging, self.scaling, self._mode = False, False, "RMS"
-        self._items, self._count = list(_ITEMS) + [""] * 5, len(_ITEMS)
+        super().preset()
+        self._update_s = 0.25
+        self._items = list(_ITEMS) + [""] * 5
         self._state, self._hours, self._seconds = "RES", 0.0, 0.0
         self._seen = self._index()
         self._power = self._current = self._volt = float("nan")
@@ -90,10 +91,6 @@ class VirtualYokogawaWT310(ScpiInstrument):
 
     # settings
 
-    def _one_of(self, argument: str, *known: str) -> None:
-        if not argument.upper().startswith(known):
-            raise ScpiError(-224)
-
     def _set_rate(self, argument: str) -> None:
         text = argument.upper()
         wanted = float(text[:-2]) / 1000 if text.endswith("MS") else float(text.rstrip("S"))
@@ -102,39 +99,15 @@ class VirtualYokogawaWT310(ScpiInstrument):
         self._update_s = wanted
         self._zero, self._seen = self._truth.now(), 0
 
-    def _set_volts(self, argument: str) -> None:
-        self._volts = _known(argument.upper().rstrip("V"), RANGES_V)
-
     def _set_amperes(self, argument: str) -> None:
-        self._amperes, self._auto = _known(argument.upper().rstrip("A"), RANGES_A), False
-
-    def _shown(self) -> str:
-        return f"{self._amperes:.3E}"
-
-    def _set_auto(self, argument: str) -> None:
-        self._auto = switch(argument)
-
-    def _set_mode(self, argument: str) -> None:
-        self._one_of(argument, "RMS", "VME", "DC")
-        self._mode = argument.upper()
-
-    def _set_scaling(self, argument: str) -> None:
-        self.scaling = switch(argument)
-
-    def _set_average(self, argument: str) -> None:
-        self.averaging = switch(argument)
-
-    def _set_count(self, argument: str) -> None:
-        self._count = int(number(argument, 1, 10))
+        self._amperes(argument)
+        self._auto.value = False
 
     def _set_item(self, place: int, argument: str) -> None:
         name = words(argument)[0].upper() if argument else ""
         if name not in _ITEMS:
             raise ScpiError(-224)
         self._items[place - 1] = name
-
-    def _ignore(self, _checked: object) -> None:
-        """Do nothing: the setting has no effect in the model."""
 
     # updates and integrator
 
@@ -162,23 +135,21 @@ class VirtualYokogawaWT310(ScpiInstrument):
         self._seen, self._fresh = last, True
 
     def _range_for(self, peak: float) -> None:
-        if self._amperes <= SMALL_A and not self._auto and peak > OVER * self._amperes:
-            self._amperes, self._auto = 1.0, True
-        if self._auto:
-            self._amperes = next((one for one in RANGES_A if peak <= OVER * one), RANGES_A[-1])
+        range_a, auto = self._amperes, self._auto
+        if range_a.value <= SMALL_A and not auto.value and peak > OVER * range_a.value:
+            range_a.value, auto.value = 1.0, True
+        if auto.value:
+            range_a.value = next((one for one in RANGES_A if peak <= OVER * one), RANGES_A[-1])
 
-    def _start(self) -> None:
-        self._state = "STAR"
+    def _go(self, state: str) -> None:
+        self._state = state
 
-    def _stop(self) -> None:
-        self._state = "STOP"
-
-    def _clear_hours(self) -> None:
+    def _clear_hours(self, _argument: str) -> None:
         if self._state == "STAR":
             raise ScpiError(-224)  # it must be stopped first
         self._state, self._hours, self._seconds = "RES", 0.0, 0.0
 
-    def _extended(self) -> str:
+    def _extended(self, _argument: str) -> str:
         seen, self._fresh = self._fresh, False
         return str(int(seen))
 
@@ -191,10 +162,10 @@ class VirtualYokogawaWT310(ScpiInstrument):
             self._advance()
 
     def _values(self) -> str:
-        if abs(self._current) > OVER * self._amperes:
-            return ",".join(["INF"] * self._count)
-        finest = self._volts * self._amperes / COUNTS
-        power = (self._smooth if self.averaging else self._power) * (10 if self.scaling else 1)
+        if abs(self._current) > OVER * self._amperes.value:
+            return ",".join(["INF"] * self._count.value)
+        finest = self._volts.value * self._amperes.value / COUNTS
+        power = (self._smooth if self.averaging.value else self._power) * (10 if self.scaling.value else 1)
         table = {
             "WH": round(self._hours / finest) * finest,
             "TIME": self._seconds,
@@ -202,7 +173,12 @@ class VirtualYokogawaWT310(ScpiInstrument):
             "I": self._current,
             "P": power,
         }
-        return ",".join(f"{table[name]:.6E}" if name else "NAN" for name in self._items[: self._count])
+        return ",".join(f"{table[name]:.6E}" if name else "NAN" for name in self._items[: self._count.value])
+
+
+def _one_of(*known: str) -> Setting[str]:
+    """Return a setting that is one of some words and has no effect in the model."""
+    return Setting(known[0], choice(dict(zip(known, known, strict=True))))
 
 
 def _known(argument: str, ranges: tuple[float, ...]) -> float:
