@@ -22,6 +22,11 @@ from hil.standins.virtual.chip.fault import ModelFault
 WORD = 0xFFFFFFFF
 
 
+def never_held() -> str:
+    """Return that nothing holds a register."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Field:
     """One field of a register: its bits and their access (`rw`, `r`, `c`, `w` or `x`, see the module docstring)."""
@@ -121,6 +126,28 @@ class Block:
         self._writers: dict[str, Callable[..., None] | None] = {
             r.name: getattr(self, f"write_{r.name.lower()}", None) for r in self.REGISTERS
         }
+
+    def on_write(
+        self, *registers: str, then: Callable[[], object] = never_held, held: Callable[[], str] = never_held,
+        bits: int = WORD,
+    ) -> None:  # fmt: skip
+        """Define what a write to some registers does: it stores the new value.
+
+        Args:
+            registers: their names.
+            then: called after the new value is stored.
+            held: returns why `bits` may not change now, as in "the timer runs; stop it first", or an empty text.
+            bits: bits of the registers that `held` is about.
+        """
+        for name in registers:
+
+            def write(old: int, new: int, _acting: int, name: str = name) -> None:
+                if (old ^ new) & bits and (why := held()):
+                    raise ModelFault(f"{self.name}_{name} changes while {why}")
+                self.value[name] = new
+                then()
+
+            self._writers[name] = write
 
     def reset(self) -> None:
         """Set every register to its reset value."""

@@ -51,12 +51,10 @@ class Ccm(Block):
         self._analog = analog
         self._millivolt = millivolt
         self._changed = changed
-        self._gates_changed = gates_changed
         self._busy: dict[int, int] = {}
         for name in ("CACRR", "CBCDR", "CBCMR", "CSCMR1", "CSCDR1", "CCSR"):
             self._writers[name] = lambda old, new, _acting, name=name: self._set(name, old, new)
-        for i in range(8):
-            self._writers[f"CCGR{i}"] = lambda _old, new, _acting, i=i: self._set_gates(i, new)
+        self.on_write(*(f"CCGR{i}" for i in range(8)), then=gates_changed)
 
     def reset(self) -> None:
         super().reset()
@@ -65,10 +63,6 @@ class Ccm(Block):
     def gate(self, register: int, number: int) -> bool:
         """Return whether CCGRx.CGy enables its clock while the core runs (IMXRT1060RM, CCM_CCGR0: 01b and 11b)."""
         return bool(self.value[f"CCGR{register}"] >> 2 * number & 1)
-
-    def _set_gates(self, register: int, new: int) -> None:
-        self.value[f"CCGR{register}"] = new
-        self._gates_changed()
 
     # frequencies in Hz
 

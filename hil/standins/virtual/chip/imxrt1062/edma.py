@@ -65,6 +65,7 @@ class Edma(Block):
         self._memory = memory
         self._drive = drive
         self._changed = changed
+        self.on_write("ERQ", then=changed)
 
     def reset(self) -> None:
         interrupts = self.value["INT"]
@@ -108,10 +109,6 @@ class Edma(Block):
                     self.value[f"TCD{channel}_CSR_BITER"] &= ~DONE
         else:
             self.value[name] = self.value[name] | bits if on else self.value[name] & ~bits
-        self._changed()
-
-    def write_erq(self, _old: int, new: int, _acting: int) -> None:
-        self.value["ERQ"] = new
         self._changed()
 
     def write_int(self, old: int, new: int, _acting: int) -> None:

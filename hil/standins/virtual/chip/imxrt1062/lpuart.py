@@ -31,6 +31,8 @@ class Lpuart(LineUart):
     def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring, dma: Requests) -> None:
         self._dma = dma
         super().__init__(name, base, clock, wiring)
+        self.on_write("BAUD", then=self.requests_changed, held=self._running, bits=~(u.RDMAE | u.TDMAE))
+        self.on_write("WATER", then=self._refresh, held=self._running)
 
     # the line
 
@@ -146,23 +148,14 @@ class Lpuart(LineUart):
             self.reset()
         self.value["GLOBAL"] = new
 
-    def _only_disabled(self, register: str, old: int, new: int, mask: int) -> None:
-        if self.value["CTRL"] & (u.RE | u.TE) and (old ^ new) & mask:
-            raise ModelFault(
-                f"{self.name}_{register} changes while transmitter or receiver are on; clear CTRL.TE and CTRL.RE first"
-            )
-        self.value[register] = new
-
-    def write_baud(self, old: int, new: int, _acting: int) -> None:
-        self._only_disabled("BAUD", old, new, ~(u.RDMAE | u.TDMAE))
-        self.requests_changed()
-
-    def write_water(self, old: int, new: int, _acting: int) -> None:
-        self._only_disabled("WATER", old, new, 0x00030003)
-        self._refresh()
+    def _running(self) -> str:
+        on = self.value["CTRL"] & (u.RE | u.TE)
+        return "transmitter or receiver are on; clear CTRL.TE and CTRL.RE first" if on else ""
 
     def write_fifo(self, old: int, new: int, acting: int) -> None:
-        self._only_disabled("FIFO", old, new, u.RXFE | u.TXFE)
+        if (old ^ new) & (u.RXFE | u.TXFE) and self._running():
+            raise ModelFault(f"{self.name}_FIFO changes while {self._running()}")
+        self.value["FIFO"] = new
         if acting & u.RXFLUSH:
             self._received.clear()
         if acting & u.TXFLUSH:

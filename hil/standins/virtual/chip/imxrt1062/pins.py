@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hil.standins.virtual.chip.registers import WORD, Block, Register
+from hil.standins.virtual.chip.registers import Block, Register
 
 _GROUPS = (("EMC", 42), ("AD_B0", 16), ("AD_B1", 16), ("B0", 16), ("B1", 16), ("SD_B0", 6), ("SD_B1", 12))
 PADS = tuple(f"{group}_{i:02}" for group, count in _GROUPS for i in range(count))
@@ -97,6 +97,7 @@ class GpioPort(Block):
         self._on_edge = on_edge
         self._of_pin = PORT_PADS[number]
         self._driven = 0
+        self.on_write("DR", "GDIR", then=self.drive)
 
     def reset(self) -> None:
         super().reset()
@@ -111,24 +112,18 @@ class GpioPort(Block):
                 self._driven ^= 1 << pin
                 self._on_edge(pin, level)
 
-    def _set(self, name: str, value: int) -> None:
-        self.value[name] = value & WORD
-        self.drive()
-
-    def write_dr(self, _old: int, new: int, _acting: int) -> None:
-        self._set("DR", new)
-
-    def write_gdir(self, _old: int, new: int, _acting: int) -> None:
-        self._set("GDIR", new)
-
     def write_dr_set(self, _old: int, _new: int, bits: int) -> None:
-        self._set("DR", self.value["DR"] | bits)
+        self._set(self.value["DR"] | bits)
 
     def write_dr_clear(self, _old: int, _new: int, bits: int) -> None:
-        self._set("DR", self.value["DR"] & ~bits)
+        self._set(self.value["DR"] & ~bits)
 
     def write_dr_toggle(self, _old: int, _new: int, bits: int) -> None:
-        self._set("DR", self.value["DR"] ^ bits)
+        self._set(self.value["DR"] ^ bits)
+
+    def _set(self, value: int) -> None:
+        self.value["DR"] = value
+        self.drive()
 
     def read_psr(self, _value: int) -> int:
         pulled = sum(1 << pin for pin, pad in self._of_pin.items() if self._pads.pulled_up(pad))

@@ -37,9 +37,7 @@ class Ppi(Block):
         self._settle = settle
         self._routes: dict[int, list[int]] = {}  # event address -> task addresses, lowest channel first
         super().__init__("PPI", 0x4001F000)
-        for register in self.REGISTERS:
-            if register.offset >= 0x510:
-                self._writers[register.name] = lambda _old, new, _acting, name=register.name: self._connect(name, new)
+        self.on_write(*(register.name for register in self.REGISTERS if register.offset >= 0x510), then=self._route)
 
     def reset(self) -> None:
         super().reset()
@@ -76,10 +74,6 @@ class Ppi(Block):
         return self.value["CHEN"]
 
     read_chenclr = read_chenset
-
-    def _connect(self, name: str, new: int) -> None:
-        self.value[name] = new
-        self._route()
 
     def _route(self) -> None:
         self._routes = {}

@@ -51,6 +51,7 @@ class Timer(EventBlock):
             fire,
             now,
         )
+        self.on_write("BITMODE", held=lambda: "the timer runs; stop it first" if self._running else "")
         for i in range(n):
             setattr(self, f"task_capture{i}", lambda times, i=i: self._capture(i, times))
             self._writers[f"CC{i}"] = lambda _old, new, _acting, i=i: self._set_compare(i, new)
@@ -175,9 +176,6 @@ class Timer(EventBlock):
         if new > 2:
             raise ModelFault(f"{self.name}_MODE is written with {new}, which is not a mode")
         self._while_stopped("MODE", old, new)
-
-    def write_bitmode(self, old: int, new: int, _acting: int) -> None:
-        self._while_stopped("BITMODE", old, new)
 
     def write_prescaler(self, old: int, new: int, _acting: int) -> None:
         if new > 9:

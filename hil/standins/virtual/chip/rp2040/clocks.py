@@ -18,6 +18,7 @@ LIMIT_HZ = 133_000_000
 _GPOUT = "AUXSRC:5-8/x KILL:10/x ENABLE:11/x DC50:12/x PHASE:16-17/x NUDGE:20/x"
 _OTHER = "AUXSRC:5-7 KILL:10 ENABLE:11 PHASE:16-17 NUDGE:20"
 _ALL = "BITS:0-31"
+_AUXILIARY = ("pll_sys", "pll_usb", "rosc", "xosc")
 
 
 def _slice(name: str, at: int, control: str, divider: str) -> tuple[Register, ...]:
@@ -62,6 +63,7 @@ class Clocks(ApbBlock):
         self._clock = clock
         self._source = sources
         self._changed = changed
+        self.on_write("CLK_REF_CTRL", "CLK_REF_DIV", "CLK_SYS_DIV", then=self.settle)
 
     # frequencies in Hz
 
@@ -73,7 +75,7 @@ class Clocks(ApbBlock):
         if not self.field("CLK_SYS_CTRL", "SRC"):
             hz = self.ref_hz()
         else:
-            hz = self._auxiliary(self.field("CLK_SYS_CTRL", "AUXSRC"), ("pll_sys", "pll_usb", "rosc", "xosc"))
+            hz = self._auxiliary(self.field("CLK_SYS_CTRL", "AUXSRC"))
         divider = self.value["CLK_SYS_DIV"]
         return hz * 256 // (divider if divider >> 8 else divider | 1 << 24)
 
@@ -82,22 +84,19 @@ class Clocks(ApbBlock):
         if not self.field("CLK_PERI_CTRL", "ENABLE"):
             return 0
         select = self.field("CLK_PERI_CTRL", "AUXSRC")
-        return self.sys_hz() if select == 0 else self._auxiliary(select - 1, ("pll_sys", "pll_usb", "rosc", "xosc"))
+        return self.sys_hz() if select == 0 else self._auxiliary(select - 1)
 
-    def _auxiliary(self, select: int, names: tuple[str, ...]) -> int:
-        return self._source(names[select]) if select < len(names) else 0
+    def _auxiliary(self, select: int) -> int:
+        return self._source(_AUXILIARY[select]) if select < len(_AUXILIARY) else 0
 
     def uses(self, source: str) -> bool:
         """Return whether clk_ref, clk_sys or a running clk_peri comes from a source."""
         reference = {"rosc": 0, "pll_usb": 1, "xosc": 2}.get(source) == self.field("CLK_REF_CTRL", "SRC")
-        system = self.field("CLK_SYS_CTRL", "SRC") and self._names(self.field("CLK_SYS_CTRL", "AUXSRC")) == source
+        systems, peripherals = dict(enumerate(_AUXILIARY)), dict(enumerate(_AUXILIARY, 1))  # by the value of AUXSRC
+        system = self.field("CLK_SYS_CTRL", "SRC") and systems.get(self.field("CLK_SYS_CTRL", "AUXSRC")) == source
         select = self.field("CLK_PERI_CTRL", "AUXSRC")
-        peripheral = self.field("CLK_PERI_CTRL", "ENABLE") and select > 0 and self._names(select - 1) == source
+        peripheral = self.field("CLK_PERI_CTRL", "ENABLE") and peripherals.get(select) == source
         return bool(reference or system or peripheral)
-
-    @staticmethod
-    def _names(select: int) -> str:
-        return dict(enumerate(("pll_sys", "pll_usb", "rosc", "xosc"))).get(select, "")
 
     def settle(self) -> None:
         """Apply a change of a source or a setting; raise ModelFault if the chip would stop or a clock is too fast."""
@@ -124,21 +123,12 @@ class Clocks(ApbBlock):
         self.value[name] = new
         self.settle()
 
-    def write_clk_ref_ctrl(self, _old: int, new: int, _acting: int) -> None:
-        self._apply("CLK_REF_CTRL", new)
-
-    def write_clk_ref_div(self, _old: int, new: int, _acting: int) -> None:
-        self._apply("CLK_REF_DIV", new)
-
     def write_clk_sys_ctrl(self, old: int, new: int, _acting: int) -> None:
         if old & new & 1 and (old ^ new) & 0xE0:
             raise ModelFault(
                 "CLK_SYS_CTRL.AUXSRC changes while clk_sys comes from it, and glitches; switch SRC to clk_ref first"
             )
         self._apply("CLK_SYS_CTRL", new)
-
-    def write_clk_sys_div(self, _old: int, new: int, _acting: int) -> None:
-        self._apply("CLK_SYS_DIV", new)
 
     def write_clk_peri_ctrl(self, old: int, new: int, _acting: int) -> None:
         if old & new & 1 << 11 and (old ^ new) & 0xE0:

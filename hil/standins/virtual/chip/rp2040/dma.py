@@ -69,8 +69,7 @@ class Dma(ApbBlock):
         for line in range(IRQS):
             self._readers[f"INTS{line}"] = lambda _value, line=line: self._status(line)
             self._writers[f"INTS{line}"] = lambda _old, _new, _acting: None  # `write` clears INTR
-            for name in (f"INTE{line}", f"INTF{line}"):
-                self._writers[name] = lambda _old, new, _acting, name=name: self._mask(name, new)
+            self.on_write(f"INTE{line}", f"INTF{line}", then=self._refresh)
 
     def reset(self) -> None:
         super().reset()
@@ -184,10 +183,6 @@ class Dma(ApbBlock):
             if high != self._high[line]:
                 self._high[line] = high
                 self._drive(line, high)
-
-    def _mask(self, name: str, new: int) -> None:
-        self.value[name] = new
-        self._refresh()
 
     # registers
 

@@ -153,6 +153,7 @@ class Pll(ApbBlock):
         self._in_use = in_use
         self._changed = changed
         self._locked_at: int | None = None
+        self.on_write("CS", "FBDIV_INT", held=lambda: "a running clock comes from this PLL" if in_use() else "")
 
     def reset(self) -> None:
         used = self._in_use()
@@ -198,19 +199,9 @@ class Pll(ApbBlock):
         if not VCO_HZ[0] <= vco <= VCO_HZ[1]:
             raise ModelFault(f"{self.name}: the VCO would run at {vco} Hz, outside {VCO_HZ[0]} to {VCO_HZ[1]} Hz")
 
-    def _set(self, name: str, old: int, new: int) -> None:
-        if old != new and self._in_use():
-            raise ModelFault(f"{self.name}_{name} changes while a running clock comes from this PLL")
-        self.value[name] = new
-
-    def write_cs(self, old: int, new: int, _acting: int) -> None:
-        self._set("CS", old, new)
-
-    def write_fbdiv_int(self, old: int, new: int, _acting: int) -> None:
-        self._set("FBDIV_INT", old, new)
-
     def write_prim(self, old: int, new: int, _acting: int) -> None:
-        one, two = new >> 16 & 7, new >> 12 & 7
-        if not one or not two:
+        if not new >> 16 & 7 or not new >> 12 & 7:
             raise ModelFault(f"{self.name}_PRIM is written with a post divider of 0")
-        self._set("PRIM", old, new)
+        if old != new and self._in_use():
+            raise ModelFault(f"{self.name}_PRIM changes while a running clock comes from this PLL")
+        self.value["PRIM"] = new

@@ -42,8 +42,7 @@ class IoBank(ApbBlock):
         )
         super().__init__(name, base)
         self._changed = changed
-        for i in range(pins):
-            self._writers[f"GPIO{i}_CTRL"] = lambda _old, new, _acting, i=i: self._select(i, new)
+        self.on_write(*(f"GPIO{i}_CTRL" for i in range(pins)), then=changed)
 
     def reset(self) -> None:
         super().reset()
@@ -51,10 +50,6 @@ class IoBank(ApbBlock):
 
     def function(self, pin: int) -> int:
         return self.field(f"GPIO{pin}_CTRL", "FUNCSEL")
-
-    def _select(self, pin: int, new: int) -> None:
-        self.value[f"GPIO{pin}_CTRL"] = new
-        self._changed()
 
 
 class Pads(ApbBlock):
@@ -66,13 +61,7 @@ class Pads(ApbBlock):
             *(Register(pad, 4 + 4 * i, _PAD, reset) for i, (pad, reset) in enumerate(pads)),
         )
         super().__init__(name, base)
-        self._changed = changed
-        for pad, _ in pads:
-            self._writers[pad] = lambda _old, new, _acting, pad=pad: self._set(pad, new)
-
-    def _set(self, pad: str, new: int) -> None:
-        self.value[pad] = new
-        self._changed()
+        self.on_write(*(pad for pad, _ in pads), then=changed)
 
 
 BANK0_PADS = (*((f"GPIO{i}", _PAD_RESET) for i in range(PINS)), ("SWCLK", 0xDA), ("SWD", 0x5A))
@@ -107,8 +96,8 @@ class Sio(Block):
         self._bank, self._pads = bank, pads
         self._on_edge = on_edge
         self._driven = 0
+        self.on_write("GPIO_OUT", "GPIO_OE", then=self.drive)
         for register in ("GPIO_OUT", "GPIO_OE"):
-            self._writers[register] = lambda _old, new, _acting, name=register: self._set(name, new)
             for how, operation in zip(("XOR", "SET", "CLR"), OPERATIONS, strict=True):
                 self._writers[f"{register}_{how}"] = lambda _old, _new, bits, name=register, operation=operation: (
                     self._set(name, operation(self.value[name], bits))

@@ -47,6 +47,7 @@ class Pl011(LineUart, ApbBlock):
     def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring, dma: Fetcher, request: int) -> None:
         self._dma, self._request = dma, request
         super().__init__(name, base, clock, wiring)
+        self.on_write("IFLS", then=self._set_triggers)
 
     def _forget(self) -> None:
         super()._forget()
@@ -159,10 +160,6 @@ class Pl011(LineUart, ApbBlock):
         if not new & u.FEN:
             self._received.clear()
             self._queued.clear()
-        self._set_triggers()
-
-    def write_ifls(self, _old: int, new: int, _acting: int) -> None:
-        self.value["IFLS"] = new
         self._set_triggers()
 
     def write_cr(self, old: int, new: int, _acting: int) -> None:

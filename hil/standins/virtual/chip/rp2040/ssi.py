@@ -61,8 +61,11 @@ class Ssi(Block):
         self._sys_hz = sys_hz
         self._flash = flash
         self._changed = changed
-        for name in ("CTRLR0", "CTRLR1", "BAUDR", "SPI_CTRLR0", "RX_SAMPLE_DLY"):
-            self._writers[name] = lambda old, new, _acting, name=name: self._configure(name, old, new)
+        self.on_write(
+            "CTRLR0", "CTRLR1", "BAUDR", "SPI_CTRLR0", "RX_SAMPLE_DLY",
+            held=lambda: "the SSI is enabled; clear SSIENR first" if self.value["SSIENR"] else "",
+        )  # fmt: skip
+        self.on_write("SER", then=changed)
         self._forget()
 
     def _forget(self) -> None:
@@ -116,20 +119,11 @@ class Ssi(Block):
             return f"SCK = {self._sys_hz()} Hz / {divider} (SSI_BAUDR); it must be even and give at most {limit} Hz"
         return None
 
-    def _configure(self, name: str, old: int, new: int) -> None:
-        if old != new and self.value["SSIENR"]:
-            raise ModelFault(f"SSI_{name} changes while the SSI is enabled; clear SSIENR first")
-        self.value[name] = new
-
     def write_ssienr(self, old: int, new: int, _acting: int) -> None:
         self.value["SSIENR"] = new
         if old and not new:
             self._flash.deselect()
             self._forget()
-        self._changed()
-
-    def write_ser(self, _old: int, new: int, _acting: int) -> None:
-        self.value["SER"] = new
         self._changed()
 
     # serial frames

@@ -40,6 +40,8 @@ class Timer(ApbBlock):
         self._drive = drive
         for i in range(ALARMS):
             self._writers[f"ALARM{i}"] = lambda _old, new, _acting, i=i: self._arm(i, new)
+        self.on_write("PAUSE", then=self.rate_changed)
+        self.on_write("INTR", "INTE", "INTF", then=self._refresh)
         self._forget()
 
     def _forget(self) -> None:
@@ -126,10 +128,6 @@ class Timer(ApbBlock):
     def read_timerawh(self, _value: int) -> int:
         return self.time() >> 32
 
-    def write_pause(self, _old: int, new: int, _acting: int) -> None:
-        self.value["PAUSE"] = new
-        self.rate_changed()
-
     def read_intr(self, value: int) -> int:
         self.update(self._clock.now)
         return self.value["INTR"]
@@ -137,15 +135,3 @@ class Timer(ApbBlock):
     def read_ints(self, _value: int) -> int:
         self.update(self._clock.now)
         return self.value["INTR"] & self.value["INTE"] | self.value["INTF"]
-
-    def write_intr(self, _old: int, new: int, _acting: int) -> None:
-        self.value["INTR"] = new
-        self._refresh()
-
-    def write_inte(self, _old: int, new: int, _acting: int) -> None:
-        self.value["INTE"] = new
-        self._refresh()
-
-    def write_intf(self, _old: int, new: int, _acting: int) -> None:
-        self.value["INTF"] = new
-        self._refresh()

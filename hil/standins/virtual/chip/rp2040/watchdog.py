@@ -35,17 +35,13 @@ class Watchdog(ApbBlock):
     ) -> None:
         super().__init__("WATCHDOG", 0x40058000)
         self._ref_hz = ref_hz
-        self._tick_changed = tick_changed
         self._trigger = trigger
+        self.on_write("TICK", then=tick_changed)
 
     def tick_hz(self) -> int:
         """Return the frequency of the tick in Hz, or 0 while it is stopped."""
         cycles = self.field("TICK", "CYCLES")
         return self._ref_hz() // cycles if cycles and self.field("TICK", "ENABLE") else 0
-
-    def write_tick(self, _old: int, new: int, _acting: int) -> None:
-        self.value["TICK"] = new
-        self._tick_changed()
 
     def read_tick(self, value: int) -> int:
         return value | bool(self.tick_hz()) << 10

@@ -55,6 +55,7 @@ class GpioPort(Block):
         super().__init__(f"GPIO{letter}", first + 0x400 * (ord(letter) - ord("A")))
         self._resets = _RESET.get(letter, {}) if resets is None else resets
         self._on_edge = on_edge
+        self.on_write("ODR", "MODER", then=self._drive)
         self.reset()
 
     def reset(self) -> None:
@@ -72,17 +73,9 @@ class GpioPort(Block):
         pulled = sum(1 << i for i in range(16) if self.value["PUPDR"] >> 2 * i & 3 == 1)
         return self._driven | pulled & ~self._outputs()
 
-    def write_odr(self, _old: int, new: int, _acting: int) -> None:
-        self.value["ODR"] = new
-        self._drive()
-
     def write_bsrr(self, _old: int, _new: int, acting: int) -> None:
         # Setting has priority over resetting (RM0455, GPIOx_BSRR).
         self.value["ODR"] = self.value["ODR"] & ~(acting >> 16) | acting & 0xFFFF
-        self._drive()
-
-    def write_moder(self, _old: int, new: int, _acting: int) -> None:
-        self.value["MODER"] = new
         self._drive()
 
     def _outputs(self) -> int:

@@ -62,6 +62,7 @@ class Flash(Block):
         self._keys = 0
         self._busy_until = 0
         self._stored: tuple[int, bytes] | None = None  # offset of the last store, and contents after it
+        self.on_write("ACR", then=lambda: self.timing_changed())
 
     def reset(self) -> None:
         self._settle()
@@ -72,10 +73,6 @@ class Flash(Block):
     def timing_is_enough(self, hz: int) -> bool:
         """Return whether there are enough wait states for an AHB clock of `hz`."""
         return hz <= HZ_PER_WAIT_STATE * (self.field("ACR", "LATENCY") + 1)
-
-    def write_acr(self, _old: int, new: int, _acting: int) -> None:
-        self.value["ACR"] = new
-        self.timing_changed()
 
     # unlocking and control
 

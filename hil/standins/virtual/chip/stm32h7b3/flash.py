@@ -102,6 +102,7 @@ class Flash(Block):
             self._writers[f"CR{bank}"] = lambda old, new, _acting, bank=bank: self._control(bank, old, new)
             self._writers[f"KEYR{bank}"] = lambda _old, _new, key, bank=bank: self._key(bank, key)
             self._writers[f"CCR{bank}"] = lambda _old, _new, flags, bank=bank: self._clear(bank, flags)
+        self.on_write("ACR", then=lambda: self.timing_changed())
         self._forget()
 
     def _forget(self) -> None:
@@ -128,10 +129,6 @@ class Flash(Block):
             return False
         needed = next(i for i, limit in enumerate(limits) if hz <= limit)
         return self.field("ACR", "WRHIGHFREQ") >= PROGRAM_DELAY[needed]
-
-    def write_acr(self, _old: int, new: int, _acting: int) -> None:
-        self.value["ACR"] = new
-        self.timing_changed()
 
     # unlocking and control
 
