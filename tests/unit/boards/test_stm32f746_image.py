@@ -14,7 +14,9 @@ from hil.link.frames import Frame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.machine import Pace
+from hil.standins.virtual.chip.stm32.rcc import HSE
 from hil.standins.virtual.chip.stm32f746.chip import Stm32F746
+from hil.standins.virtual.chip.stm32f746.rcc import STARTS
 
 MESSAGES = description()
 FLASH, NONCE = 0x0800_0000, 0x5EED_0042
@@ -73,7 +75,7 @@ def test_the_agent_comes_up_at_216_mhz_and_again_after_a_reset() -> None:
 
 
 def test_without_its_crystal_the_chip_stays_on_hsi_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hil.standins.virtual.chip.stm32f746.rcc._START_PS", (2_200_000, 10**15, 200_000_000))
+    monkeypatch.setitem(STARTS, HSE, (17, 10**15))
     disco = Disco()
     assert disco.hello()["clock_hz"] == disco.chip.clock.hz == 16_000_000
 

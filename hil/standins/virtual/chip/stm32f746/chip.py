@@ -24,7 +24,7 @@ from hil.standins.virtual.chip.stm32f746 import dma
 from hil.standins.virtual.chip.stm32f746.flash import Flash
 from hil.standins.virtual.chip.stm32f746.identity import DbgMcu, Iwdg, rom_table, signature
 from hil.standins.virtual.chip.stm32f746.pwr import Pwr
-from hil.standins.virtual.chip.stm32f746.rcc import HSI_HZ, PLL, Rcc
+from hil.standins.virtual.chip.stm32f746.rcc import HSI_HZ, PLL, Stm32F746Rcc
 from hil.standins.virtual.chip.stm32f746.rcc_registers import PORTS
 from hil.standins.virtual.chip.stm32f746.usart import PlainUsart
 from hil.standins.virtual.chip.uart_wiring import UartWiring
@@ -80,7 +80,7 @@ class Stm32F746(Chip):
         for memory in MEMORIES[2:]:
             self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
         self.flash = Flash(self.clock, self.core, self.flash_power, log)
-        self.rcc = Rcc(self.clock, hse_hz)
+        self.rcc = Stm32F746Rcc(self.clock, hse_hz)
         self.pwr = Pwr(self.clock, lambda: bool(self.rcc.field("CR", "PLLON")), self._check_over_drive)
         self.ports = {letter: self._port(letter, on_pin) for letter in PORTS}
         self.dma2 = dma.Dma2(

@@ -24,7 +24,7 @@ from hil.standins.virtual.chip.stm32h7b3.dmamux import DMA1_IRQS, USART1, Dma1, 
 from hil.standins.virtual.chip.stm32h7b3.flash import Flash
 from hil.standins.virtual.chip.stm32h7b3.identity import DbgMcu, SysCfg
 from hil.standins.virtual.chip.stm32h7b3.pwr import Pwr
-from hil.standins.virtual.chip.stm32h7b3.rcc import HSI_HZ, Rcc
+from hil.standins.virtual.chip.stm32h7b3.rcc import HSI_HZ, Stm32H7b3Rcc
 from hil.standins.virtual.chip.uart_wiring import UartWiring
 
 # The core has the instructions of Armv7E-M and floating point in single and double precision (FPv5-D16).
@@ -73,7 +73,7 @@ class Stm32H7B3(Chip):
             self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
         self.flash = Flash(self.clock, self.core, self.flash_power, log)
         self.pwr = Pwr(self.clock)
-        self.rcc = Rcc(self.clock, hse_hz)
+        self.rcc = Stm32H7b3Rcc(self.clock, hse_hz)
         self.ports = {letter: self._port(letter, on_pin) for letter in "ABCDEFGHIJK"}
         self.dmamux1 = Dmamux1("DMAMUX1", 0x40020800)
         self.dma1 = Dma1(
