@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,6 +17,7 @@ from hil.report.escapes import latex as escaped
 from hil.report.page import environment, packed_library
 from hil.report.scripts import allowed, script
 from hil.training.experiments.charts import charts
+from hil.training.experiments.costs import table_line
 from hil.training.experiments.curve import CURVES_FILE, write_curves
 from hil.training.experiments.summary import CellResult, Order, Summary
 
@@ -27,6 +28,7 @@ CELL_FIELDS = (
 
 SPARSE = "Multiply-accumulates of the backward pass of a sample, mean over the whole training and the seeds (counted)"
 MEMORY = "Memory by plan in bytes (analytic), one sample at a time"
+Text = Callable[[Summary, str, str, str], str]  # of a cell: data set, column, row
 
 
 def write(summary: Summary, folder: Path) -> None:
@@ -68,11 +70,7 @@ def as_markdown(summary: Summary) -> str:
     lines = [f"# {table.title}", ""]
     mean = f"mean ± sample standard deviation over the seeds{brackets(summary)}"
     lines += [f"{table.measure.title} ({table.measure.unit}), {mean}.", ""]
-    lines.append("| | " + " | ".join(f"{data} {table.called(column)}" for data, column in table.columns) + " |")
-    lines.append("|---|" + "---:|" * len(table.columns))
-    for row in table.rows:
-        entries = (entry(summary, data, column, row) for data, column in table.columns)
-        lines.append(f"| {table.called(row)} | " + " | ".join(entries) + " |")
+    lines += cell_lines(summary)
     if summary.orders:
         lines += ["", f"Order {table.order}:", ""]
         lines += [f"- {order.data} {table.called(order.column)}: {order_in_words(order)}" for order in summary.orders]
@@ -152,6 +150,16 @@ def entry(summary: Summary, data: str, column: str, row: str) -> str:
     if not summary.table.paper:
         return ours
     return f"{ours} ({'–' if cell.paper is None else f'{cell.paper:.2f}'})"
+
+
+def cell_lines(summary: Summary, text: Text = entry) -> list[str]:
+    """Return the lines of the table of cells; `text` is what a cell says."""
+    called, columns = summary.table.called, summary.table.columns
+    lines = ["| | " + " | ".join(f"{data} {called(column)}" for data, column in columns) + " |"]
+    lines.append("|---|" + "---:|" * len(columns))
+    for row in summary.table.rows:
+        lines.append(table_line(called(row), *(text(summary, *column, row) for column in columns)))
+    return lines
 
 
 def brackets(summary: Summary) -> str:

@@ -1,4 +1,4 @@
-"""The committed records of experiments: whole, said rightly by the documents, and repeated by the code as it is."""
+"""The committed records of experiments: whole, and repeated by the code as it is."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ from .folders import recorded_curves
 
 ROOT = Path(__file__).parents[3]
 RECORDS = sorted((ROOT / "fixtures" / "experiments").glob("*/results.json"))
-SIGNED = ("elasticzo-r-max", "elasticzo-loss-fraction")  # whose tables in the document have the right signs in brackets
 LOSSES = ("pmt-figure7", "pmt-figure10", "pmt-figure11")  # whose cells are training losses
-PAGES = [ROOT / "docs" / f"{name}.md" for name in ("elasticzo", "fqt", "poor-mans-training", "qzo-ff")]
-DOCS = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 # First epochs that take more than five seconds of one core, or data that are fetched; all others take five together.
 SLOW = ("elasticzo-*", "fqt-*", "*-mcunet", "*-paper-size", "pmt-table1[01]")
 
@@ -44,18 +41,19 @@ def results(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def test_the_cells_are_the_means_of_the_curves(results: dict[str, Any]) -> None:
-    """Recomputed from the last epochs; every row of a curve but the first has its digest."""
+    """Recomputed from the last epochs; every run is trained to its end, and every row but the first has its digest."""
+    assert all(len(results["curves"][run["name"]]) == run["epochs"] + 1 for run in results["runs"])
     for rows in results["curves"].values():
         assert [row["epoch"] for row in rows] == list(range(len(rows)))
         assert all(row["digest"] is not None for row in rows[1:])
     by_cell: dict[tuple[Any, ...], list[float]] = {}  # the cells of qzo-ood are means over several data sets
     for run in results["runs"]:
-        rows = results["curves"][run["name"]]
-        if len(rows) == run["epochs"] + 1:
-            value = rows[-1]["loss"] if results["experiment"] in LOSSES else 100 * rows[-1]["test_accuracy"]
-            whole = results["experiment"] == "qzo-ood" and not run["tag"]
-            key = (run["column"], run["variant"], run["seed"]) if whole else (run["name"],)
-            by_cell.setdefault(key, []).append(value)
+        last = results["curves"][run["name"]][-1]
+        value = last["loss"] if results["experiment"] in LOSSES else 100 * last["test_accuracy"]
+        whole = results["experiment"] == "qzo-ood" and not run["tag"]
+        key = (run["column"], run["variant"], run["seed"]) if whole else (run["name"],)
+        for place, one in enumerate(last["cosines"] if results["experiment"] == "pmt-figure8" else [value]):
+            by_cell.setdefault((*key, place), []).append(one)
     values = [fmean(each) for each in by_cell.values()]
     for cell in results["cells"]:
         if cell["row"] != "none":
@@ -106,14 +104,6 @@ def test_a_run_repeats(path: Path, tmp_path: Path) -> None:
             assert getattr(found, name) == kept[name], f"{name} of epoch {found.epoch}"
 
 
-@pytest.mark.parametrize("name", SIGNED)
-def test_accuracies_and_right_signs_are_said(name: str) -> None:
-    for cell in record(ROOT / "fixtures" / "experiments" / name / "results.json")["cells"]:
-        signs = f" ({100 * cell['right_signs']:.0f})" if cell["column"].startswith("INT8*") else ""
-        said = f"{cell['mean']:.1f} ± {cell['spread']:.1f}{signs}"
-        assert said in DOCS, f"docs/elasticzo.md does not say {said} of {cell['data']} {cell['column']} {cell['row']}"
-
-
 def test_r_max_is_the_best_of_the_record() -> None:
     cells = record(ROOT / "fixtures" / "experiments" / "elasticzo-r-max" / "results.json")["cells"]
     found: dict[tuple[str, str, str], dict[int, float]] = {}
@@ -127,22 +117,3 @@ def test_r_max_is_the_best_of_the_record() -> None:
     chosen = {(*place, row): scale for place, rows in searched.items() for row, scale in rows.items()}
     assert {place: max(scales, key=lambda scale: scales[scale]) for place, scales in found.items()} == chosen
     assert all(min(scales) < chosen[place] < max(scales) for place, scales in found.items()), "inside the grid"
-
-
-@pytest.mark.parametrize(
-    "path", [path for path in RECORDS if path.parent.name not in SIGNED], ids=lambda path: path.parent.name
-)
-def test_a_page_has_the_rows_of_the_table_or_links_it(path: Path) -> None:
-    """Mean, spread, the paper's value and right signs, as `hil experiment` has written them; every run is trained to its end."""
-    results = record(path)
-    assert all(len(results["curves"][run["name"]]) == run["epochs"] + 1 for run in results["runs"])
-    rows = [
-        line
-        for line in (path.parent / "table.md").read_text(encoding="utf-8").splitlines()
-        if line.startswith("| ") and " ± " in line
-    ]
-    assert rows
-    if f"(../fixtures/experiments/{path.parent.name}/table.md)" in DOCS:
-        return
-    for row in rows:
-        assert row in DOCS, f"no page of a paper has the row {row}, nor a link to the table of {path.parent.name}"
