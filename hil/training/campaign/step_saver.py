@@ -11,7 +11,7 @@ import numpy as np
 from hil.errors import Blocked
 from hil.training.campaign.checkpoints import Checkpoints
 from hil.training.campaign.journal import Journal
-from hil.training.trial.outcome import StepRow
+from hil.training.trial.lockstep_outcome import StepRow
 
 if TYPE_CHECKING:
     from hil.training.campaign.board_slots import BoardSlots

@@ -26,7 +26,7 @@ from hil.training.experiments.paper import paper
 from hil.training.methods import METHODS
 from hil.training.networks import build
 from hil.training.trial import TrialSpec
-from hil.training.trial.outcome import PHASES
+from hil.training.trial.lockstep_outcome import PHASES
 
 NAME = "elasticzo-costs"
 BATCHES = (32, 256)  # of the equations (figures 4 and 5)

@@ -26,7 +26,8 @@ from hil.session.run_state import EARLIER, disk_error
 from hil.session.shadows import SHADOWED
 from hil.session.tracker import Tracker
 from hil.training.trial import TrialSpec, Watch, run_trial
-from hil.training.trial.outcome import Outcome, StepRow
+from hil.training.trial.lockstep_outcome import StepRow
+from hil.training.trial.outcome import Outcome
 from hil.training.trial.progress import TRAIN, ProgressLine, loss_a_sample
 from hil.training.trial.recording import latency_table, steps_table, trial_record
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hil.dut import CoreProbe, Dut
@@ -15,17 +16,27 @@ from hil.training.trial.device import Device, refusals
 from hil.training.trial.energy import FED_BY_METER, NOT_SWITCHED, SWITCHED, measure_windows
 from hil.training.trial.latency import measure_latency
 from hil.training.trial.lockstep import LockStep
+from hil.training.trial.lockstep_outcome import LockStepOutcome
 from hil.training.trial.outcome import Flashed, Outcome
 from hil.training.trial.prepare import SELECTED, Prepared
 from hil.training.trial.probe_check import ProbeCheck
 from hil.training.trial.second_sources.identity import check_identity
 from hil.training.trial.second_sources.unclaimed import check_unclaimed
 from hil.training.trial.selection import select_block
+from hil.training.trial.spec import EnergyWindows
 from hil.training.trial.stages import StageLogs
 from hil.training.trial.watermarks import ram_use
 
 LOG = logging.getLogger(__name__)
 SINCE_GREETING = "RAM that nothing claims is compared from the greeting on, and not from the start of the program."
+
+
+@dataclass(frozen=True)
+class _Metered:
+    """A meter, and the windows that the trial asks of it."""
+
+    meter: Meter
+    wanted: EnergyWindows
 
 
 @dataclass
@@ -47,12 +58,12 @@ class Attempt:
         try:
             with contextlib.ExitStack() as stack:
                 with self.stages("connect"), self.dut.explained():
-                    meter = stack.enter_context(self._meter())
+                    metered = stack.enter_context(self._metered())
                 stack.callback(self.dut.release)  # before a meter that feeds the board is closed
                 with self.dut.explained(), refusals(self.prepared.plan.total):
-                    trial = self._with_probe(meter, outcome)
-                    if trial is not None and meter is not None:
-                        self._energy_after_power_cycle(trial, meter)
+                    trial = self._with_probe(metered, outcome)
+                    if trial is not None and metered is not None:
+                        self._energy_after_power_cycle(trial, metered)
         finally:
             self._read_coverage(outcome)
 
@@ -65,76 +76,80 @@ class Attempt:
         except Blocked as blocked:
             outcome.notes.append(f"no coverage: {blocked.reason}")
 
-    def _meter(self) -> contextlib.AbstractContextManager[Meter | None]:
-        """Return the meter if the trial measures energy; it is opened before the board, which it may feed."""
-        if self.prepared.spec.energy is None or not self.dut.has_meter:
-            return contextlib.nullcontext()
-        return self.dut.open_meter()
+    @contextlib.contextmanager
+    def _metered(self) -> Iterator[_Metered | None]:
+        """Yield the meter if the trial measures energy; it is opened before the board, which it may feed."""
+        wanted = self.prepared.spec.energy
+        if wanted is None or not self.dut.has_meter:
+            yield None
+            return
+        with self.dut.open_meter() as meter:
+            yield _Metered(meter, wanted)
 
-    def _with_probe(self, meter: Meter | None, outcome: Outcome) -> LockStep | None:
+    def _with_probe(self, metered: _Metered | None, outcome: Outcome) -> LockStep | None:
         """Flash and train; return the trial if its energy has to be measured after a power cycle."""
         dut = self.dut
         with self.stages("connect"):
             dut.connect()
-        outcome.reality = dut.reality
         with self.stages("flash"):
             dut.unclaimed_ram.fill(self.prepared.spec.seed)
             programmed = dut.flash(always=self.reflash)
             outcome.flash = Flashed(dut.record.route, programmed, dut.record.flash_cycles)
             LOG.info("%s", outcome.flash)
         # the GDB stub of an emulator is no second source
-        return self._train(dut.probe if dut.endpoints.probe is not None else None, meter, outcome)
+        return self._train(dut.probe if dut.endpoints.probe is not None else None, metered, outcome)
 
-    def _train(self, probe: CoreProbe | None, meter: Meter | None, outcome: Outcome) -> LockStep | None:
-        prepared, later, unclaimed = self.prepared, None, self.dut.unclaimed_ram
+    def _train(self, probe: CoreProbe | None, metered: _Metered | None, outcome: Outcome) -> LockStep | None:
+        spec, later, unclaimed = self.prepared.spec, None, self.dut.unclaimed_ram
         with self.stages("greet"):
             try:
                 session = self.dut.agent
             finally:
                 outcome.link = self.dut.record.link
-            device = Device(session, prepared.board, prepared.image)
-            check_identity(outcome.figures, device.identity, prepared.board, prepared.image)
-            outcome.clock_hz = device.clock_hz
+            device = Device(session, self.prepared.board, self.prepared.image)
+            check_identity(outcome.figures, device.identity, self.prepared.board, self.prepared.image)
+            found = LockStepOutcome(self.prepared, self.dut.reality, device.clock_hz, outcome.figures, outcome.notes)
+            outcome.compared = found
             LOG.info("%s", device.identity)
             if probe is not None:
                 outcome.notes += [] if unclaimed.begin() else [SINCE_GREETING]
-        if prepared.spec.variant == SELECTED:
+        if spec.variant == SELECTED:
             with self.stages("select"):
-                prepared = select_block(prepared, device, outcome, prepared.spec.selection, self.watch)
-                outcome.begin(prepared)
+                found.prepared = select_block(found, device, spec.selection, self.watch)
         with self.stages("load"):
-            trial = LockStep(prepared, device, _probe_check(prepared, probe), outcome, self.watch)
+            trial = LockStep(found, device, _probe_check(found.prepared, probe), self.watch)
             trial.begin()
         with self.stages("train"):
             trial.train()
         with self.stages("evaluate"):  # before latency and energy, which train the same few batches again
             trial.evaluate()
-        if prepared.spec.latency is not None and outcome.difference is None:
+        if spec.latency is not None and found.difference is None:
             with self.stages("latency"):
-                measure_latency(trial, prepared.spec.latency)
-        if meter is not None and outcome.difference is None:
+                measure_latency(trial, spec.latency)
+        if metered is not None and found.difference is None:
             if self.dut.endpoints.power is None:
-                self._energy(trial, meter, NOT_SWITCHED)
-            elif meter.sheet.feeds:
-                self._energy(trial, meter, FED_BY_METER)
+                self._energy(trial, metered, NOT_SWITCHED)
+            elif metered.meter.sheet.feeds:
+                self._energy(trial, metered, FED_BY_METER)
             else:
                 later = trial
         with self.stages("finish"):
             written = check_unclaimed(outcome.figures, unclaimed if probe is not None else None)
-            outcome.sram = ram_use(trial.finish(), unclaimed.claims, written)
+            found.sram = ram_use(trial.finish(), unclaimed.claims, written)
             LOG.info("%s", session.counters)
-        if prepared.spec.requests and outcome.difference is None:
+        if spec.requests and found.difference is None:
             with self.stages("requests"):
                 check_agent(trial)
         return later
 
-    def _energy(self, trial: LockStep, meter: Meter, power: str) -> None:
-        ends, wanted = self.dut.endpoints, self.prepared.spec.energy
-        assert wanted is not None  # there is a meter
+    def _energy(self, trial: LockStep, metered: _Metered, power: str) -> None:
+        ends = self.dut.endpoints
         with self.stages("energy"):
-            measure_windows(trial, meter, wanted, ends.measuring_point, ends.ambient_c, power, ends.supply_error)
+            measure_windows(
+                trial, metered.meter, metered.wanted, ends.measuring_point, ends.ambient_c, power, ends.supply_error
+            )
 
-    def _energy_after_power_cycle(self, trial: LockStep, meter: Meter) -> None:
+    def _energy_after_power_cycle(self, trial: LockStep, metered: _Metered) -> None:
         """Measure energy without a probe, after a power cycle, which clears what debugger and training leave behind.
 
         The image is in flash already; a probe would wake the chip's debug logic.
@@ -144,7 +159,7 @@ class Attempt:
         with self.stages("greet"):
             trial.continue_with(Device(self.dut.agent, self.prepared.board, self.prepared.image))
         if trial.outcome.difference is None:
-            self._energy(trial, meter, SWITCHED)
+            self._energy(trial, metered, SWITCHED)
             with self.stages("finish"):
                 trial.compare_end()
         if trial.outcome.energy is not None and self.dut.endpoints.probe is not None:

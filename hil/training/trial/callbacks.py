@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # whoever plans a trial needs neither record nor history
     from hil.training.trial.lockstep import LockStep
-    from hil.training.trial.outcome import Outcome, StepRow
+    from hil.training.trial.lockstep_outcome import StepRow
+    from hil.training.trial.outcome import Outcome
 
 
 def _nothing(*_: object) -> None:

@@ -67,9 +67,7 @@ def measure_windows(
     }
     result.meter |= about
     result.temperature = _temperature(ambient_c, windows.captures)
-    trial.outcome.energy = result
-    trial.outcome.power = list(windows.captures)
-    trial.outcome.laps_s = list(windows.laps_s)
+    trial.outcome.energy, trial.outcome.power = result, windows.captures
 
 
 def _temperature(ambient_c: float | None, captures: list[Capture]) -> dict[str, Any]:

@@ -15,11 +15,16 @@ Evaluations = Sequence[dict[str, float | int | None]]
 TIMES = ("net", "idle", "gross", "time")
 
 
-def energy_json(result: EnergyResult, laps_s: list[float], evaluations: Evaluations, spec: TrialSpec) -> dict[str, Any]:
+def energy_json(result: EnergyResult, evaluations: Evaluations, spec: TrialSpec) -> dict[str, Any]:
     """Return the entry of windows, time of each step of the last one, and points of the accuracy curve."""
     found = result.to_json()
     to = to_accuracies(found["per"]["step"], evaluations, spec.first_step)
-    entry = found | {"laps_s": laps_s, "to_accuracy": to, "goal": _goal(to, spec), "mlperf_tiny": None}
+    entry = found | {
+        "laps_s": list(result.task.laps_s),
+        "to_accuracy": to,
+        "goal": _goal(to, spec),
+        "mlperf_tiny": None,
+    }
     return (
         entry | {"mlperf_tiny": form(result)} if spec.energy is not None and spec.energy.rules == MLPERF_TINY else entry
     )

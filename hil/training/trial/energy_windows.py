@@ -81,7 +81,7 @@ class Windows:
         self._used, self._pace_s = first_range(meter.sheet), 1 / meter.sheet.fastest_hz
         self._spoiled, self._readings = 0, READINGS
         self._fast: Fast | None = None
-        self._lengths = Lengths(trial.outcome.figures, trial.outcome.clock_hz or 0)
+        self._lengths = Lengths(trial.outcome.figures, trial.outcome.clock_hz)
         self.captures: list[Capture] = []
         self.counted: list[Counted | None] = []
         self.laps_s: tuple[float, ...] = ()
@@ -244,7 +244,7 @@ class Windows:
             except Refused as refusal:
                 raise explained(refusal, pending, first, trial.p.method.layers) from refusal
             if marked is not None:
-                marked.mark(False, *_duration(reply, trial.outcome.clock_hz))
+                marked.mark(False, *_duration(trial, reply))
             asked_s, answered_s = clock.unix_s, clock.now().timestamp()
             request = Request(asked_s, answered_s, time.localtime(asked_s).tm_gmtoff, idle_s)
             LOG.info("window answered")
@@ -307,14 +307,14 @@ def _fastest_s(sheet: DataSheet) -> float:
 
 def _step_s(trial: LockStep) -> float:
     """Return the time of a step by the board's counter; 0.1 s if it has none."""
-    if not trial.outcome.steps or not trial.outcome.clock_hz:
+    if not trial.outcome.steps or not trial.checks.counts:
         return 0.1
     return float(np.mean([row.cycles["total"] for row in trial.outcome.steps])) / trial.outcome.clock_hz
 
 
-def _duration(reply: Stepped, clock_hz: int | None) -> tuple[float, float]:
+def _duration(trial: LockStep, reply: Stepped) -> tuple[float, float]:
     """Return the duration of the steps by the board's clock and its error limit, in s; infinite without a counter."""
-    if not clock_hz:
+    if not trial.checks.counts:
         return math.inf, 0.0
-    seconds = (reply.cycles["total"] - reply.cycles["digest"]) / clock_hz
+    seconds = (reply.cycles["total"] - reply.cycles["digest"]) / trial.outcome.clock_hz
     return seconds, BOARD_CLOCK * seconds

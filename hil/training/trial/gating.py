@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hil import boards
@@ -57,8 +58,12 @@ def _catalogue(board: str) -> str:
 def judged(outcome: Outcome) -> list[Judgement]:
     """Return every budget of a trial with what may be said of its figure."""
     found = figures_of(outcome)
-    coverage = {"energy_per_step": _coverage(outcome)}
-    more = {"energy_per_step": _more_windows(outcome), "accuracy": _more_images(outcome)}
+    coverage, more = {}, {}
+    if outcome.energy is not None:
+        coverage["energy_per_step"] = coverage_factor(effective_dof(outcome.energy.contributions))
+        more["energy_per_step"] = More("energy windows", partial(more_windows, outcome.energy))
+    if "accuracy" in found:
+        more["accuracy"] = More("test images", partial(_more_images, found["accuracy"].value, outcome.evaluated))
     return [
         judge(
             gate, found.get(gate.name), coverage.get(gate.name, COVERAGE),
@@ -75,24 +80,23 @@ def figures_of(outcome: Outcome) -> dict[str, Quantity]:
 
     If two sources of a figure differ, no time and no energy of the trial is judged: it fails anyway.
     """
-    found = {}
-    if outcome.sram is not None:
-        found["sram"] = Quantity(outcome.sram.total, "B", Provenance.COUNTED)
-    if outcome.accuracy_after is not None and outcome.evaluated:
-        found["accuracy"] = share(outcome.accuracy_after, outcome.evaluated)
+    compared, found = outcome.compared, dict[str, Quantity]()
+    if compared is None:
+        return found
+    if compared.sram is not None:
+        found["sram"] = Quantity(compared.sram.total, "B", Provenance.COUNTED)
+    if compared.after is not None:
+        found["accuracy"] = share(compared.after.board, compared.evaluated)
     if outcome.figures.wrong:
         return found
-    clock_hz = outcome.clock_hz
-    word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
-    if outcome.steps and clock_hz and "total" in outcome.steps[0].cycles:
-        mean = round(sum(row.cycles["total"] for row in outcome.steps) / len(outcome.steps))
-        found["step_time"] = Quantity(mean / clock_hz, "s", word)
-    latency, prepared = outcome.latency, outcome.prepared
-    if latency is not None and latency.steps and clock_hz and prepared is not None:
-        p99 = total_figures(latency, prepared.method.bookings()).p99
-        found["latency"] = Quantity(p99 / clock_hz, "s", latency.provenance)
-    if outcome.energy is not None:
-        energy = outcome.energy
+    if compared.steps:
+        word = Provenance.MEASURED if compared.reality == "hardware" else Provenance.MODELLED
+        found["step_time"] = Quantity(compared.mean_cycles()["total"] / compared.clock_hz, "s", word)
+    latency, energy = compared.latency, compared.energy
+    if latency is not None and latency.steps:
+        p99 = total_figures(latency, compared.prepared.method.bookings()).p99
+        found["latency"] = Quantity(p99 / compared.clock_hz, "s", latency.provenance)
+    if energy is not None:
         found["energy_per_step"] = Quantity(energy.per_step, "J", Provenance(energy.provenance), energy.uncertainty)
     return found
 
@@ -122,18 +126,6 @@ def identity(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _coverage(outcome: Outcome) -> float:
-    return COVERAGE if outcome.energy is None else coverage_factor(effective_dof(outcome.energy.contributions))
-
-
-def _more_windows(outcome: Outcome) -> More | None:
-    energy = outcome.energy
-    return None if energy is None else More("energy windows", lambda half: more_windows(energy, half))
-
-
-def _more_images(outcome: Outcome) -> More | None:
-    """Return how many more test images bring the interval of an accuracy below a half-width: it shrinks by the root."""
-    n, p = outcome.evaluated, outcome.accuracy_after
-    if not n or p is None:
-        return None
-    return More("test images", lambda half: max(1, math.ceil(COVERAGE**2 * p * (1 - p) / half**2) - n))
+def _more_images(p: float, n: int, half: float) -> int:
+    """Return how many more than n images bring the interval of accuracy p below a half-width, by the root."""
+    return max(1, math.ceil(COVERAGE**2 * p * (1 - p) / half**2) - n)

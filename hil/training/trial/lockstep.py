@@ -21,8 +21,7 @@ from hil.training.trial.callbacks import Watch
 from hil.training.trial.device import Device
 from hil.training.trial.difference import Difference, differing_tensors, first_digest, first_weight
 from hil.training.trial.locate_difference import WrongStep, locate
-from hil.training.trial.outcome import Outcome, StepRow
-from hil.training.trial.prepare import Prepared
+from hil.training.trial.lockstep_outcome import Evaluation, LockStepOutcome, StepRow
 from hil.training.trial.probe_check import ProbeCheck
 from hil.training.trial.sample_gradients import GradientMaps
 from hil.training.trial.second_sources.checks import Checks
@@ -39,10 +38,9 @@ SLOWEST_MACS_S = 6e6
 class LockStep:
     """Board and reference in one trial; without a probe, `probe_check` is None."""
 
-    def __init__(
-        self, prepared: Prepared, device: Device, probe_check: ProbeCheck | None, outcome: Outcome, watch: Watch
-    ) -> None:
-        self.p, self.device, self.probe_check, self.outcome, self.watch = prepared, device, probe_check, outcome, watch
+    def __init__(self, outcome: LockStepOutcome, device: Device, probe_check: ProbeCheck | None, watch: Watch) -> None:
+        self.p = prepared = outcome.prepared
+        self.device, self.probe_check, self.outcome, self.watch = device, probe_check, outcome, watch
         device.step_deadline_s = max(device.step_deadline_s, prepared.method.step_macs() / SLOWEST_MACS_S)
         probe = probe_check.probe if probe_check is not None else None
         self.checks = Checks(prepared, device, probe, outcome.figures, silicon=outcome.reality == "hardware")
@@ -69,7 +67,8 @@ class LockStep:
             )
         self._compare_start(self.device.digests())
         if self.outcome.difference is None and self.p.spec.evaluate:
-            self.outcome.accuracy_before, _ = self._evaluate()
+            before = self._evaluate()
+            self.outcome.before = before._replace(reference=before.board)
 
     def _check_tensors(self) -> None:
         found, held = self.device.tensors, len(self.p.method.tensors)
@@ -91,15 +90,14 @@ class LockStep:
         spec, done = self.p.spec, len(self.outcome.steps)
         due = spec.evaluate and spec.evaluate_every and self.next_step % spec.evaluate_every == 0 and done < spec.steps
         if due and self.outcome.difference is None:
-            board, reference = self._evaluate()
-            self.outcome.evaluations.append((self.next_step, board, reference))
+            self.outcome.evaluations.append(self._evaluate())
 
     def evaluate(self) -> None:
         """Evaluate the trained weights; of a network that was given by path, keep them."""
         if self.outcome.difference is None and self.outcome.steps and self.p.source is not None:
             self.outcome.trained = self.p.method.file(self.reference.weights)
         if self.outcome.difference is None and self.p.spec.evaluate:
-            self.outcome.accuracy_after, self.outcome.reference_after = self._evaluate()
+            self.outcome.after = self._evaluate()
 
     def finish(self) -> Watermarks:
         """Compare the weights, keep what the reference remarks; in a trial with latency, check the cycles of layers.
@@ -176,7 +174,7 @@ class LockStep:
         step, self.next_step = self.next_step, self.next_step + 1
         images, labels = self.next_batch()
         if self.outcome.gradients is not None and len(self.outcome.steps) in (0, self.p.spec.steps - 1):
-            self.outcome.gradients.take(self.reference, step, images, labels)
+            self.outcome.gradients.take(step, images, labels)
         before = [weights.copy() for weights in self.reference.weights]
         pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
         timed = self.checks.timed(wanted=len(self.outcome.steps) % self.p.spec.probe_every == 0)
@@ -190,7 +188,7 @@ class LockStep:
             wrong = WrongStep(step, self.settings, before, images, labels, reply, outcome)
             self.outcome.difference = locate(self.device, self.reference, self.p, wrong)
         elif self.probe_check is not None and len(self.outcome.steps) % self.p.spec.probe_every == 0:
-            self._check_through_probe(step, outcome.digests)
+            self._check_through_probe(self.probe_check, step, outcome.digests)
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
             self.outcome.work = self.device.work() if self.p.method.bookings() is None else None
             self.outcome.profile = self.checks.first_step(
@@ -212,10 +210,9 @@ class LockStep:
     def _counted(self, done: int, sent: int, where: str) -> None:
         self.outcome.figures.equal("done", done, sent, HOST, " samples", where)
 
-    def _check_through_probe(self, step: int, digests: tuple[int, ...]) -> None:
-        assert self.probe_check is not None
-        wrong = self.probe_check.check(step, digests)
-        self.outcome.probe_checks, self.outcome.probe_agreed = len(self.probe_check.steps), self.probe_check.agreed
+    def _check_through_probe(self, probed: ProbeCheck, step: int, digests: tuple[int, ...]) -> None:
+        wrong = differing_tensors(probed.digests(), digests)
+        self.outcome.probed.append(not wrong)
         if wrong:
             name = self.p.method.tensors[wrong[0]].name
             self.outcome.difference = Difference(
@@ -227,8 +224,8 @@ class LockStep:
         found = first_digest(self.next_step - 1, self.p.method.tensors, board, self.reference.digests())
         self.outcome.difference = found or self.outcome.difference
 
-    def _evaluate(self) -> tuple[float, float]:
-        """Classify the test images on both sides; return the accuracies of board and reference."""
+    def _evaluate(self) -> Evaluation:
+        """Classify the test images on both sides."""
         classes = self.p.method.network.classes
         n, size = self.p.spec.evaluate, min(self.p.slots, most_predictions(classes))
         right = reference_right = 0
@@ -250,5 +247,4 @@ class LockStep:
                 board, reference = f"digest {reply.logits_digest:08X}", f"digest {digest:08X}"
                 self.outcome.difference = Difference(self.next_step - 1, "logits", None, board, reference, what)
                 break
-        self.outcome.evaluated = n
-        return right / n, reference_right / n
+        return Evaluation(self.next_step, right / n, reference_right / n)

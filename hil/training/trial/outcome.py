@@ -2,67 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hil.energy.capture import Capture
-from hil.energy.step_energy import EnergyResult
 from hil.errors import Blocked
 from hil.gates import FAIL, Budgets, Earlier, Judgement
-from hil.link.replies import Stepped, Work
 from hil.link.wire import Counters
-from hil.step_digest import step_digest
 from hil.training.methods import find_method
-from hil.training.trial.difference import Difference, differing_tensors, differing_terms
 from hil.training.trial.gating import judged
-from hil.training.trial.latency_counts import Latency
+from hil.training.trial.lockstep_outcome import Evaluation, LockStepOutcome, StepRow, Tried
 from hil.training.trial.second_sources.figures import Figures
 from hil.training.trial.spec import TrialSpec
-from hil.training.trial.watermarks import RamUse, Watermarks
 
 if TYPE_CHECKING:
     from hil.images.executed import Executed
-    from hil.training.reference.methods import StepOutcome
+    from hil.record.trial_record import TrialVerdict
     from hil.training.trial.prepare import Prepared
-    from hil.training.trial.sample_gradients import GradientMaps
 
-PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # least gain of accuracy of a trial that must learn
 LEARNING_STEPS = 150  # with fewer steps no gain of accuracy is required
-NOT_ENDED = "the run ended before this trial did."  # also on disk while the trial runs
-
-
-@dataclass(frozen=True)
-class StepRow:
-    """One step: losses of both sides, sign, digest over the board's tensor digests, and the board's cycles by phase.
-
-    `reference_float_plus` and `_minus` are the float losses, even if the method compares integers (INT8*); `right_sign`
-    is whether the sign is that of the float losses.
-    """
-
-    step: int
-    loss_plus: float
-    loss_minus: float
-    reference_loss_plus: float
-    reference_loss_minus: float
-    reference_float_plus: float
-    reference_float_minus: float
-    sign: int
-    right_sign: bool
-    match: bool
-    digest: int
-    cycles: dict[str, int]
-
-    @classmethod
-    def of(cls, step: int, reply: Stepped, outcome: StepOutcome) -> StepRow:
-        """Build the row from the agent's reply and the reference's outcome."""
-        same = not differing_tensors(reply.digests, outcome.digests) and not differing_terms(reply, outcome)
-        losses = (outcome.loss_plus, outcome.loss_minus, outcome.float_loss_plus, outcome.float_loss_minus)
-        plus, minus, float_plus, float_minus = map(float, losses)
-        return cls(
-            step, reply.loss_plus, reply.loss_minus, plus, minus, float_plus, float_minus, reply.sign,
-            outcome.right_sign, same, step_digest(reply.digests), reply.cycles,
-        )  # fmt: skip
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -75,115 +36,110 @@ class Flashed:
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A block that the selection tried: accuracy on held-out samples before and after, or why it was skipped."""
+class End:
+    """How a trial ended: its verdict, one sentence if it did not pass, and the stage at which it was blocked."""
 
-    block: int
-    before: float | None = None
-    after: float | None = None
-    planned: int | None = None
+    verdict: TrialVerdict
     reason: str = ""
-
-    @property
-    def gain(self) -> float:
-        """Gain of accuracy; below all others if the block was skipped."""
-        return -2.0 if self.before is None or self.after is None else self.after - self.before
+    stage: str = ""
 
 
-@dataclass
+NOT_ENDED = End("interrupted", "the run ended before this trial did.")  # also on disk while the trial runs
+
+
+class _Found(Generic[T]):
+    """A name of the outcome for something in `compared`; `before` is what it reads before a board was greeted."""
+
+    def __init__(self, read: Callable[[LockStepOutcome], T], before: T) -> None:
+        self._read, self._before = read, before
+
+    def __get__(self, outcome: Outcome, owner: type[Outcome]) -> T:
+        return self._before if outcome.compared is None else self._read(outcome.compared)
+
+
+@dataclass(slots=True)  # so that none of the names below can be set
 class Outcome:
-    """Everything a trial found; `judge` turns it into a verdict.
+    """Everything a trial found so far; `judge` gives it a verdict.
+
+    A test reads `verdict`, `reason`, `stage`, and by the names below what board and reference showed beside each other
+    (`LockStepOutcome`). Before that, these names read as None or empty.
 
     Attributes:
-        evaluations: during training: index of the next step, accuracy of the board and of the reference.
-        power: readings of the meter in every energy window.
-        sram: use of all RAM; of each watermark the larger one of agent and probe.
-        figures: the reported figures and their second sources.
-        gradients: None if the reference shows none.
-        trained: the network file with the weights after the last compared step, which board and reference agree on, of
-            a network that was given by path.
+        spec: what was asked for.
         budgets: of rig.toml.
         earlier: gives the figures of earlier nights, for relative budgets; None without a history.
-        judgements: every budget of the trial, after `judge`.
         began: time in UTC.
+        planned: the trial as it was prepared; None if that was refused.
+        reality: what gave the board; None if none was reached.
         place: labgrid place of the board, or its `id` in rig.toml; empty without either.
+        flash: None if the image was not programmed.
+        link: what the link counted; None if the agent was not greeted.
+        compared: board and reference beside each other; None if the board was not brought up.
         executed: the code that the board has executed since it was flashed; None if the board cannot say it.
+        figures: the reported figures and their second sources.
+        notes: what the reader of the figures has to know.
+        judgements: every budget of the trial, after `judge`.
+        wall_s: time of the trial on the host in seconds.
+        end: `NOT_ENDED` while the trial runs.
     """
 
     spec: TrialSpec
-    prepared: Prepared | None = None
-    reality: str | None = None
-    flash: Flashed | None = None
-    clock_hz: int | None = None
-    steps: list[StepRow] = field(default_factory=list)
-    difference: Difference | None = None
-    final_digests: tuple[int, ...] = ()
-    work: Work | None = None
-    selection: list[Tried] = field(default_factory=list)
-    profile: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-    energy: EnergyResult | None = None
-    power: list[Capture] = field(default_factory=list)
-    laps_s: list[float] = field(default_factory=list)
-    latency: Latency | None = None
-    autonomous: int = 0
-    accuracy_before: float | None = None
-    accuracy_after: float | None = None
-    reference_after: float | None = None
-    evaluated: int = 0
-    evaluations: list[tuple[int, float, float]] = field(default_factory=list)
-    sram: RamUse | None = None
-    sram_probe: Watermarks | None = None
-    probe_checks: int = 0
-    probe_agreed: int = 0
-    link: Counters | None = None
-    wall_s: float = 0.0
-    verdict: str = "interrupted"
-    reason: str = NOT_ENDED
-    stage: str = ""
-    notes: list[str] = field(default_factory=list)
-    figures: Figures = field(default_factory=Figures)
-    gradients: GradientMaps | None = None
-    trained: bytes | None = None
     budgets: Budgets = field(default_factory=dict)
     earlier: Earlier | None = None
-    judgements: list[Judgement] = field(default_factory=list)
     began: str = ""
+    planned: Prepared | None = None
+    reality: str | None = None
     place: str = ""
+    flash: Flashed | None = None
+    link: Counters | None = None
+    compared: LockStepOutcome | None = None
     executed: Executed | None = None
-    _ended: bool = False
+    figures: Figures = field(default_factory=Figures)
+    notes: list[str] = field(default_factory=list)
+    judgements: list[Judgement] = field(default_factory=list)
+    wall_s: float = 0.0
+    end: End = NOT_ENDED
 
-    def begin(self, prepared: Prepared) -> None:
-        """Store the prepared trial."""
-        self.prepared = prepared
+    clock_hz = _Found(lambda found: found.clock_hz, None)
+    steps = _Found[Sequence[StepRow]](lambda found: found.steps, ())
+    difference = _Found(lambda found: found.difference, None)
+    final_digests = _Found[tuple[int, ...]](lambda found: found.final_digests, ())
+    accuracy_before = _Found(lambda found: found.before.board if found.before else None, None)
+    accuracy_after = _Found(lambda found: found.after.board if found.after else None, None)
+    reference_after = _Found(lambda found: found.after.reference if found.after else None, None)
+    evaluated = _Found(lambda found: found.evaluated, 0)
+    evaluations = _Found[Sequence[Evaluation]](lambda found: found.evaluations, ())
+    selection = _Found[Sequence[Tried]](lambda found: found.selection, ())
+    work = _Found(lambda found: found.work, None)
+    profile = _Found(lambda found: found.profile, None)
+    trained = _Found(lambda found: found.trained, None)
+    autonomous = _Found(lambda found: found.autonomous, 0)
+    latency = _Found(lambda found: found.latency, None)
+    energy = _Found(lambda found: found.energy, None)
+    power = _Found[Sequence[Capture]](lambda found: found.power, ())
+    laps_s = _Found[Sequence[float]](lambda found: found.energy.task.laps_s if found.energy else (), ())
+    sram = _Found(lambda found: found.sram, None)
+    sram_probe = _Found(lambda found: found.sram_probe, None)
 
-    def again(self, note: str) -> Outcome:
-        """Return the outcome of a trial that starts again, with a note that says why."""
-        return Outcome(
-            self.spec,
-            self.prepared,
-            self.reality,
-            notes=[*self.notes, note],
-            budgets=self.budgets,
-            earlier=self.earlier,
-            began=self.began,
-            place=self.place,
-        )
+    @property
+    def prepared(self) -> Prepared | None:
+        """The trial with its data; after a selection, with the chosen block."""
+        return self.planned if self.compared is None else self.compared.prepared
 
-    def block(self, blocked: Blocked) -> None:
-        """Set the verdict `blocked`: the rig could not tell."""
-        self._end("blocked", blocked.reason)
-        self.stage = blocked.stage
+    @property
+    def verdict(self) -> TrialVerdict:
+        """`pass`, `fail`, `blocked` or `interrupted`."""
+        return self.end.verdict
 
-    def interrupt(self, reason: str) -> None:
-        """Set the verdict `interrupted`: the trial was stopped before its end."""
-        self._end("interrupted", reason)
+    @property
+    def reason(self) -> str:
+        """One sentence or more if the trial did not pass."""
+        return self.end.reason
 
-    def fail(self, reason: str) -> None:
-        """Set the verdict `fail`: the device under test is wrong."""
-        self._end("fail", reason)
-
-    def _end(self, verdict: str, reason: str) -> None:
-        self.verdict, self.reason, self._ended = verdict, reason, True
+    @property
+    def stage(self) -> str:
+        """Stage at which the trial was blocked."""
+        return self.end.stage
 
     @property
     def bit_exact(self) -> bool | None:
@@ -192,35 +148,45 @@ class Outcome:
             return False
         return True if self.steps else None
 
+    def again(self, note: str) -> Outcome:
+        """Return the outcome of a trial that starts again, with a note that says why."""
+        return Outcome(
+            self.spec, self.budgets, self.earlier, self.began, self.prepared, self.reality, self.place,
+            notes=[*self.notes, note],
+        )  # fmt: skip
+
+    def block(self, blocked: Blocked) -> None:
+        """Set the verdict `blocked`: the rig could not tell."""
+        self.end = End("blocked", blocked.reason, blocked.stage)
+
+    def fail(self, reason: str) -> None:
+        """Set the verdict `fail`: the device under test is wrong."""
+        self.end = End("fail", reason)
+
     def judge(self) -> None:
         """Set the verdict, unless a fault has set it; a trial passes only if all its steps were compared."""
-        if self._ended:
+        if self.end is not NOT_ENDED:
             return
-        if self.difference is None and not 0 < len(self.steps) == self.spec.steps:
-            self.block(
-                Blocked(
-                    "judge",
-                    f"{len(self.steps):,} of {self.spec.steps:,} steps were compared: this is a defect of the rig, "
-                    "report it.",
-                )
-            )
+        found, done = self.compared, len(self.steps)
+        if found is None or (found.difference is None and not 0 < done == self.spec.steps):
+            what = f"{done:,} of {self.spec.steps:,} steps were compared"
+            self.block(Blocked("judge", f"{what}: this is a defect of the rig, report it."))
             return
-        reasons = [] if self.difference is None else [self.difference.sentence() + "."]
+        reasons = [] if found.difference is None else [found.difference.sentence() + "."]
         self.judgements = judged(self)
         reasons += self.figures.wrong.values()
         reasons += [one.sentence for one in self.judgements if one.verdict == FAIL]
-        gain = (self.accuracy_after or 0.0) - (self.accuracy_before or 0.0)
-        if self.difference is None and self._accuracy_must_rise() and gain < CHANCE_MARGIN:
-            reasons.append(
-                f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, "
-                f"less than {CHANCE_MARGIN:.0%} above the untrained network."
-            )
-        self.verdict, self.reason = ("fail", " ".join(reasons)) if reasons else ("pass", "")
+        reasons += [] if found.difference is not None else self._not_learnt(found)
+        self.end = End("fail", " ".join(reasons)) if reasons else End("pass")
 
-    def _accuracy_must_rise(self) -> bool:
-        return (
-            self.accuracy_after is not None
-            and self.spec.checkpoint is None  # a checkpoint may have learnt already
-            and self.spec.variant in find_method(self.spec.method).learning_variants
-            and len(self.steps) >= LEARNING_STEPS
-        )
+    def _not_learnt(self, found: LockStepOutcome) -> list[str]:
+        """Return why a trial that must learn has not; empty if it has, or need not."""
+        learns = self.spec.variant in find_method(self.spec.method).learning_variants
+        if self.spec.checkpoint is not None or not learns or len(found.steps) < LEARNING_STEPS:
+            return []  # a checkpoint may have learnt already
+        if found.before is None or found.after is None or found.after.board - found.before.board >= CHANCE_MARGIN:
+            return []
+        return [
+            f"accuracy went from {found.before.board:.1%} to {found.after.board:.1%}, "
+            f"less than {CHANCE_MARGIN:.0%} above the untrained network."
+        ]

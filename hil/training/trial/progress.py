@@ -15,7 +15,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from hil.training.trial.outcome import StepRow
+from hil.training.trial.lockstep_outcome import StepRow
 from hil.training.trial.spec import TrialSpec
 
 TRAIN = "train"

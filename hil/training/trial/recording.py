@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from hil import boards
-from hil.images import Image
+from hil.gates import Judgement
 from hil.quantity import Provenance
 from hil.record import TrialRecord, new_entry
 from hil.record.checks.provenance import SRAM_PROVENANCE, STAND_INS
 from hil.training.trial.energy_record import energy_json
 from hil.training.trial.gating import budgets_of, identity
 from hil.training.trial.latency_counts import latency_json
-from hil.training.trial.outcome import PHASES, Outcome
+from hil.training.trial.lockstep_outcome import PHASES, LockStepOutcome
+from hil.training.trial.outcome import Outcome
 from hil.training.trial.prepare import Prepared
 
-FROM_OUTCOME = ("bit_exact", "clock_hz", "verdict", "reason", "stage", "probe_checks", "probe_agreed")
 LATENCY_WORDS = {"pass": "within", "fail": "beyond", "inconclusive": "inconclusive"}  # by verdict of its budget
+# what a blocked trial did not find out
+UNKNOWN = dict.fromkeys(name for name, its in TrialRecord.model_fields.items() if its.is_required())
 
 
 def trial_record(outcome: Outcome, test: str = "", attached: bool | None = None) -> TrialRecord:
@@ -34,77 +37,93 @@ def trial_record(outcome: Outcome, test: str = "", attached: bool | None = None)
     Raises:
         Blocked: a figure is not valid in a record.
     """
-    spec, prepared = outcome.spec, outcome.prepared
-    on_silicon = outcome.reality == "hardware"
-    cycles = mean_cycles(outcome)
-    return new_entry(
-        TrialRecord,
-        **identity(outcome),
-        **{name: getattr(outcome, name) for name in FROM_OUTCOME},
-        network_file=_network_file(outcome),
-        core=boards.load(spec.board).core,
-        steps_compared=len(outcome.steps),
-        first_difference=asdict(outcome.difference) if outcome.difference else None,
-        final_digest=f"{outcome.steps[-1].digest:08x}" if outcome.steps else None,
-        accuracy={
+    prepared, found = outcome.prepared, outcome.compared
+    entry = UNKNOWN | identity(outcome) | asdict(outcome.end) | _of_any(outcome)
+    entry |= _of_prepared(prepared, outcome.trained) if prepared is not None else {}
+    entry |= _of_lockstep(found, outcome.judgements) if found is not None else {}
+    return new_entry(TrialRecord, **entry, test=test, attached=attached)
+
+
+def _of_any(outcome: Outcome) -> dict[str, Any]:
+    """Return the entries that every trial has, however far it came."""
+    word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
+    return {
+        "core": boards.load(outcome.spec.board).core,
+        "bit_exact": outcome.bit_exact,
+        "steps_compared": len(outcome.steps),
+        "accuracy": {
             "before": outcome.accuracy_before,
             "after": outcome.accuracy_after,
             "reference_after": outcome.reference_after,
             "n": outcome.evaluated,
         },
-        sram=_sram(outcome),
-        sram_provenance=SRAM_PROVENANCE,
-        cycles=cycles,
-        cycles_provenance=(Provenance.MEASURED if on_silicon else Provenance.MODELLED).value,
-        step_time_s=cycles["total"] / outcome.clock_hz if cycles and outcome.clock_hz else None,
-        image_sha256=prepared.image.sha256 if prepared else None,
-        network_sha256=prepared.network_sha256 if prepared else None,
-        data_sha256=prepared.data.sha256 if prepared else None,
-        data_card=asdict(prepared.data.card) if prepared else None,
-        layers=[tensor.name for tensor in prepared.method.tensors] if prepared else [],
-        digests=[f"{digest:08x}" for digest in outcome.final_digests],
-        sram_probe=asdict(outcome.sram_probe) if outcome.sram_probe else None,
-        link=asdict(outcome.link) if outcome.link else {},
-        wall_s=round(outcome.wall_s, 3),
-        flash=asdict(outcome.flash) if outcome.flash else None,
-        image=_image(prepared.image) if prepared else None,
-        warnings=_warnings(outcome),
-        signs=_signs(outcome),
-        memory_plan=_memory_plan(prepared) if prepared else None,
-        profile=_profile(outcome),
-        analytic=prepared.method.analytic() if prepared else None,
-        work=asdict(outcome.work) if outcome.work else None,
-        selection=[asdict(tried) for tried in outcome.selection],
-        evaluations=_evaluations(outcome),
-        evaluate_every=spec.evaluate_every,
-        sample_gradients=_sample_gradients(outcome),
-        energy=energy_json(outcome.energy, outcome.laps_s, _evaluations(outcome), spec) if outcome.energy else None,
-        latency=_latency(outcome),
-        gates=_gates(outcome),
-        second_sources={figure: list(sources) for figure, sources in outcome.figures.sources.items()},
-        wrong_figures=dict(outcome.figures.wrong),
-        test=test,
-        began=outcome.began or None,
-        attached=attached,
-        place=outcome.place or None,
-    )
-
-
-def _network_file(outcome: Outcome) -> dict[str, Any] | None:
-    """Return the file of a network that was given by path, and the digest of what was trained."""
-    if outcome.prepared is None or outcome.prepared.source is None:
-        return None
-    source, trained = outcome.prepared.source, outcome.trained
-    return {
-        **asdict(source.file),
-        "model": asdict(source.model) if source.model is not None else None,
-        "trained_sha256": hashlib.sha256(trained).hexdigest() if trained is not None else None,
+        "sram": _sram(outcome),
+        "sram_provenance": SRAM_PROVENANCE,
+        "cycles": {},
+        "cycles_provenance": word.value,
+        "link": asdict(outcome.link) if outcome.link else {},
+        "wall_s": round(outcome.wall_s, 3),
+        "flash": asdict(outcome.flash) if outcome.flash else None,
+        "warnings": _warnings(outcome),
+        "evaluate_every": outcome.spec.evaluate_every,
+        "gates": [_gate(judged) for judged in outcome.judgements],
+        "second_sources": {figure: list(sources) for figure, sources in outcome.figures.sources.items()},
+        "wrong_figures": dict(outcome.figures.wrong),
+        "began": outcome.began or None,
+        "place": outcome.place or None,
     }
 
 
-def _image(image: Image) -> dict[str, Any]:
-    """Return the name of the firmware file, without its folder, which is private, and its digest."""
-    return {"file": image.path.name, "digest": f"{image.digest:08x}", "in_manifest": not image.own}
+def _of_prepared(prepared: Prepared, trained: bytes | None) -> dict[str, Any]:
+    """Return the entries of a trial that was prepared, and of the network file that was trained."""
+    image, source, network_file = prepared.image, prepared.source, None
+    if source is not None:
+        network_file = asdict(source.file) | {
+            "model": asdict(source.model) if source.model is not None else None,
+            "trained_sha256": hashlib.sha256(trained).hexdigest() if trained is not None else None,
+        }
+    return {
+        "image_sha256": image.sha256,
+        "network_sha256": prepared.network_sha256,
+        "network_file": network_file,
+        "data_sha256": prepared.data.sha256,
+        "data_card": asdict(prepared.data.card),
+        "layers": [tensor.name for tensor in prepared.method.tensors],
+        # without its folder, which is private
+        "image": {"file": image.path.name, "digest": f"{image.digest:08x}", "in_manifest": not image.own},
+        "memory_plan": _memory_plan(prepared),
+        "analytic": prepared.method.analytic(),
+    }
+
+
+def _of_lockstep(found: LockStepOutcome, judgements: Sequence[Judgement]) -> dict[str, Any]:
+    """Return the entries of what board and reference showed beside each other."""
+    spec, method, evaluations = found.prepared.spec, found.prepared.method, _evaluations(found)
+    entry: dict[str, Any] = {
+        "first_difference": asdict(found.difference) if found.difference else None,
+        "clock_hz": found.clock_hz,
+        "digests": [f"{digest:08x}" for digest in found.final_digests],
+        "probe_checks": len(found.probed),
+        "probe_agreed": sum(found.probed),
+        "sram_probe": asdict(found.sram_probe) if found.sram_probe else None,
+        "work": asdict(found.work) if found.work else None,
+        "selection": [asdict(tried) for tried in found.selection],
+        "evaluations": evaluations,
+        "sample_gradients": _sample_gradients(found),
+        "energy": energy_json(found.energy, evaluations, spec) if found.energy else None,
+        "latency": _latency(found, judgements),
+    }
+    if found.steps:
+        cycles = found.mean_cycles()
+        entry |= {"cycles": cycles, "step_time_s": cycles["total"] / found.clock_hz}
+        entry["final_digest"] = f"{found.steps[-1].digest:08x}"
+        if method.integers_only():  # of INT8*, about 95 % are right in the paper (ElasticZO, section 4.3)
+            right = sum(row.right_sign for row in found.steps)
+            entry["signs"] = {"right": right, "of": len(found.steps), "asked": spec.steps}
+    if found.profile is not None:
+        ways = zip(("forward", "backward"), found.profile, strict=True)
+        entry["profile"] = {way: dict(zip(method.layers, counts, strict=True)) for way, counts in ways}
+    return entry
 
 
 def steps_table(outcome: Outcome) -> dict[str, np.ndarray]:
@@ -123,47 +142,37 @@ def latency_table(outcome: Outcome) -> dict[str, np.ndarray] | None:
     return outcome.latency.table() if outcome.latency is not None else None
 
 
-def _latency(outcome: Outcome) -> dict[str, Any] | None:
+def _latency(found: LockStepOutcome, judgements: Sequence[Judgement]) -> dict[str, Any] | None:
     """Return the figures of latency with their budget; None if no step was completed, or two sources differ."""
-    latency, prepared = outcome.latency, outcome.prepared
-    if latency is None or not latency.steps or prepared is None or not outcome.clock_hz or outcome.figures.wrong:
+    latency = found.latency
+    if latency is None or not latency.steps or found.figures.wrong:
         return None
-    found = latency_json(latency, prepared.method.bookings(), outcome.clock_hz)
-    judged = [one for one in outcome.judgements if one.gate.name == "latency" and one.gate.limit is not None]
-    if not judged:
-        return found | {"budget_ms": None, "judged": "not judged: no budget"}
-    word = LATENCY_WORDS.get(judged[0].verdict, f"not judged: {latency.provenance.value}")
-    return found | {"budget_ms": 1e3 * (judged[0].limit or 0.0), "judged": word}
+    entry = latency_json(latency, found.prepared.method.bookings(), found.clock_hz)
+    for one in judgements:
+        if one.gate.name == "latency" and one.gate.limit is not None:
+            word = LATENCY_WORDS.get(one.verdict, f"not judged: {latency.provenance.value}")
+            return entry | {"budget_ms": 1e3 * one.gate.limit, "judged": word}
+    return entry | {"budget_ms": None, "judged": "not judged: no budget"}
 
 
-def _gates(outcome: Outcome) -> list[dict[str, Any]]:
-    """Return every budget of the trial with what may be said of its figure."""
-    return [
-        {
-            "name": one.gate.name,
-            "source": one.gate.source,
-            "path": one.gate.figure.path,
-            "unit": one.gate.figure.unit,
-            "verdict": one.verdict,
-            "sentence": one.sentence,
-            "value": one.value.value if one.value else None,
-            "uncertainty": one.value.uncertainty if one.value else None,
-            "provenance": one.value.provenance.value if one.value else None,
-            "limit": one.limit,
-            "relative": one.gate.relative,
-            "more": one.more,
-            "more_of": one.more_of,
-        }
-        for one in outcome.judgements
-    ]
-
-
-def _signs(outcome: Outcome) -> dict[str, int] | None:
-    """Count the steps of INT8* with the right sign: about 95 % in the paper (ElasticZO, section 4.3)."""
-    prepared, steps = outcome.prepared, outcome.steps
-    if prepared is None or not prepared.method.integers_only() or not steps:
-        return None
-    return {"right": sum(row.right_sign for row in steps), "of": len(steps), "asked": outcome.spec.steps}
+def _gate(judged: Judgement) -> dict[str, Any]:
+    """Return a budget of the trial with what may be said of its figure."""
+    gate, value = judged.gate, judged.value
+    return {
+        "name": gate.name,
+        "source": gate.source,
+        "path": gate.figure.path,
+        "unit": gate.figure.unit,
+        "verdict": judged.verdict,
+        "sentence": judged.sentence,
+        "value": value.value if value else None,
+        "uncertainty": value.uncertainty if value else None,
+        "provenance": value.provenance.value if value else None,
+        "limit": judged.limit,
+        "relative": gate.relative,
+        "more": judged.more,
+        "more_of": judged.more_of,
+    }
 
 
 def _memory_plan(prepared: Prepared) -> dict[str, Any]:
@@ -175,65 +184,37 @@ def _memory_plan(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _profile(outcome: Outcome) -> dict[str, dict[str, int]] | None:
-    if outcome.prepared is None or outcome.profile is None:
-        return None
-    names = outcome.prepared.method.layers
-    directions = zip(("forward", "backward"), outcome.profile, strict=True)
-    return {direction: dict(zip(names, cycles, strict=True)) for direction, cycles in directions}
+def _evaluations(found: LockStepOutcome) -> list[dict[str, float | int | None]]:
+    """Return the points of the accuracy curve."""
+    points = (one for one in (found.before, *found.evaluations, found.after) if one is not None)
+    return [{**one._asdict(), "n": found.evaluated} for one in points]
 
 
-def _evaluations(outcome: Outcome) -> list[dict[str, float | int | None]]:
-    """Return the points of the accuracy curve; before training, board and reference have the same accuracy."""
-    first = outcome.spec.first_step
-    points = [
-        (first, outcome.accuracy_before, outcome.accuracy_before),
-        *outcome.evaluations,
-        (first + len(outcome.steps), outcome.accuracy_after, outcome.reference_after),
-    ]
-    return [
-        {"step": step, "board": board, "reference": reference, "n": outcome.evaluated}
-        for step, board, reference in points
-        if board is not None
-    ]
-
-
-def _sample_gradients(outcome: Outcome) -> dict[str, Any] | None:
+def _sample_gradients(found: LockStepOutcome) -> dict[str, Any] | None:
     """Return the maps of a trial whose steps all agreed, or why they are left out; None if the method has none."""
-    maps = outcome.gradients
+    maps = found.gradients
     if maps is None:
         return None
     reason = maps.trouble
-    if outcome.difference is not None:
+    if found.difference is not None:
         reason = "board and reference differ."
-    elif len(outcome.steps) < outcome.spec.steps:
+    elif len(found.steps) < found.prepared.spec.steps:
         reason = "the trial ended before its last step was compared."
     if reason:
         return {"left_out": reason, "steps": [], "layers": []}
     return {"left_out": "", "steps": maps.steps, "layers": maps.layers}
 
 
-def mean_cycles(outcome: Outcome) -> dict[str, int]:
-    """Return the mean cycles of a step by phase; empty without steps."""
-    if not outcome.steps:
-        return {}
-    return {phase: round(sum(row.cycles[phase] for row in outcome.steps) / len(outcome.steps)) for phase in PHASES}
-
-
 def _sram(outcome: Outcome) -> dict[str, Any]:
     prepared, use = outcome.prepared, outcome.sram
     limits = [gate.limit for gate in budgets_of(outcome).get("sram", ()) if gate.limit is not None]
-    return {
-        "static": use.marks.static if use else None,
-        "arena_peak": use.marks.arena_peak if use else None,
-        "stack_peak": use.marks.stack_peak if use else None,
-        "sections": use.sections if use else None,
-        "unclaimed": use.unclaimed if use else None,
-        "total": use.total if use else None,
-        "budget": round(min(limits)) if limits else None,
-        "planned": prepared.plan.total if prepared else None,
-        "analytic": prepared.method.analytic()["bytes"] if prepared else None,
-        "regions": [
+    entry: dict[str, Any] = dict.fromkeys(SRAM_PROVENANCE) | {"regions": []}
+    entry["budget"] = round(min(limits)) if limits else None
+    if prepared is not None:
+        entry |= {"planned": prepared.plan.total, "analytic": prepared.method.analytic()["bytes"]}
+    if use is not None:
+        entry |= asdict(use.marks) | {"sections": use.sections, "unclaimed": use.unclaimed, "total": use.total}
+        entry["regions"] = [
             {
                 "memory": row.claim.memory,
                 "claimed_by": row.claim.owner,
@@ -241,21 +222,21 @@ def _sram(outcome: Outcome) -> dict[str, Any]:
                 "size": row.claim.size,
                 "used": row.used,
             }
-            for row in (use.rows if use else ())
-        ],
-    }
+            for row in use.rows
+        ]
+    return entry
 
 
 def _warnings(outcome: Outcome) -> list[str]:
-    warnings = list(outcome.notes)
-    if outcome.prepared is not None:
-        warnings += outcome.prepared.method.remarks()
+    warnings, prepared = list(outcome.notes), outcome.prepared
+    if prepared is not None:
+        warnings += prepared.method.remarks()
     if outcome.reality not in (None, "hardware"):
         modelled = "cycles and step time are modelled and say nothing about silicon"
         stand_in = STAND_INS.get(outcome.reality, f"{outcome.reality}: a stand-in of a plugin")
         warnings.append(f"{stand_in}; {modelled}.")
-    if outcome.prepared is not None and outcome.prepared.image.own:
-        image = outcome.prepared.image
+    if prepared is not None and prepared.image.own:
+        image = prepared.image
         warnings.append(
             f"own firmware: {image.path.name} (digest {image.digest:08X}) is not in the manifest of prebuilt images."
         )
@@ -263,7 +244,7 @@ def _warnings(outcome: Outcome) -> list[str]:
         warnings.append(
             "no meter: the energy that was asked for is not measured; name one in rig.toml (`meter = ...`)."
         )
-    if outcome.prepared is not None and outcome.sram_probe is None and outcome.steps:
+    if outcome.sram_probe is None and outcome.steps:
         warnings.append(
             "no probe: watermarks and weights are the agent's own word, and RAM that nothing claims was not compared."
         )

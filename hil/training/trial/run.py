@@ -31,8 +31,8 @@ from hil.training.reference.methods import StepFailed
 from hil.training.trial.attempt import Attempt
 from hil.training.trial.board import opened_board
 from hil.training.trial.callbacks import Watch
-from hil.training.trial.outcome import Outcome
-from hil.training.trial.prepare import prepare
+from hil.training.trial.outcome import End, Outcome
+from hil.training.trial.prepare import Prepared, prepare
 from hil.training.trial.spec import TrialSpec
 from hil.training.trial.stages import StageLogs
 
@@ -75,19 +75,17 @@ def run_trial(
         KeyboardInterrupt: Ctrl-C; `watch` has received the outcome, which says so.
     """
     started = time.monotonic()
-    outcome = Outcome(spec, budgets=rig.bench.budgets_of(spec.board), earlier=earlier)
-    outcome.began = (clock or SteadyClock.set()).stamp()
+    outcome = Outcome(spec, rig.bench.budgets_of(spec.board), earlier, (clock or SteadyClock.set()).stamp())
     stages = StageLogs(folder, watch.stage)
-    blocked = _prepare(outcome, elf, stages, folder)
+    prepared = _prepare(spec, elf, stages, folder)
     try:
-        if blocked is not None:
-            raise blocked
+        if isinstance(prepared, Blocked):
+            raise prepared
+        outcome.planned = prepared
         watch.begun(outcome)
         with contextlib.ExitStack() as stack:
             # the reference's products are small: BLAS threads would wait for each other
             stack.enter_context(threadpool_limits(1, "blas"))
-            prepared = outcome.prepared
-            assert prepared is not None
             with stages("bench"):
                 board = opened_board(rig, prepared.board, prepared.image, folder, watch.tell, inject)
                 dut = stack.enter_context(board)
@@ -115,7 +113,7 @@ def run_trial(
         outcome.block(_unexpected(error, stages.current, folder))
     except BaseException as error:
         done = f"{len(outcome.steps):,} of {spec.steps:,} steps were compared"
-        outcome.interrupt(f"{type(error).__name__} in stage {stages.current!r}: {done} before.")
+        outcome.end = End("interrupted", f"{type(error).__name__} in stage {stages.current!r}: {done} before.")
         raise
     finally:
         outcome.wall_s = time.monotonic() - started
@@ -128,22 +126,21 @@ def run_trial(
     return outcome
 
 
-def _prepare(outcome: Outcome, elf: Path | None, stages: StageLogs, folder: Path) -> Blocked | None:
-    """Prepare the trial; return why the board cannot run it or this computer cannot read what it needs.
+def _prepare(spec: TrialSpec, elf: Path | None, stages: StageLogs, folder: Path) -> Prepared | Blocked:
+    """Prepare the trial; or return why the board cannot run it or this computer cannot read what it needs.
 
     Raises:
         RigError: the request is wrong.
     """
     try:
         with stages("plan"):
-            outcome.begin(prepare(outcome.spec, elf))
+            return prepare(spec, elf)
     except Blocked as blocked:
         return blocked
     except RigError:
         raise
     except Exception as error:
         return _unexpected(error, stages.current, folder)
-    return None
 
 
 def _unexpected(error: Exception, stage: str, folder: Path) -> Blocked:

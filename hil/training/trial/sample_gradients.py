@@ -18,11 +18,13 @@ class GradientMaps:
     """The maps so far, in the form of the record.
 
     Attributes:
+        reference: shows the gradients.
         steps: with a map.
         layers: the last ones, input to output.
         trouble: why a step has no map, a sentence; empty if there is no reason.
     """
 
+    reference: ShowsSampleGradients
     steps: list[int] = field(default_factory=list)
     layers: list[dict[str, Any]] = field(default_factory=list)
     trouble: str = ""
@@ -31,14 +33,13 @@ class GradientMaps:
     @classmethod
     def of(cls, reference: Reference) -> GradientMaps | None:
         """Return no maps yet; None if the reference shows no gradients."""
-        return cls() if isinstance(reference, ShowsSampleGradients) else None
+        return cls(reference) if isinstance(reference, ShowsSampleGradients) else None
 
-    def take(self, reference: Reference, step: int, images: np.ndarray, labels: np.ndarray) -> None:
+    def take(self, step: int, images: np.ndarray, labels: np.ndarray) -> None:
         """Map the gradients with the weights before a step; of its first sample if no other was taken before."""
-        assert isinstance(reference, ShowsSampleGradients)  # `of` made the maps
         self._sample = self._sample or (images[0].copy(), int(labels[0]))
         try:
-            found = reference.sample_gradients(*self._sample)[-MOST_LAYERS:]
+            found = self.reference.sample_gradients(*self._sample)[-MOST_LAYERS:]
         except StepFailed:  # perhaps only of this sample, which need not be in the step
             self.trouble = f"the backward pass of the sample fails with the weights before step {step}."
             return

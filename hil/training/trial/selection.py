@@ -13,12 +13,12 @@ from hil.training.data import DataSet
 from hil.training.trial.callbacks import Watch
 from hil.training.trial.device import Device
 from hil.training.trial.lockstep import LockStep
-from hil.training.trial.outcome import Outcome, Tried
+from hil.training.trial.lockstep_outcome import LockStepOutcome, Tried
 from hil.training.trial.prepare import BLOCKS, Prepared, block_of, fit
 from hil.training.trial.spec import Selection
 
 
-def select_block(prepared: Prepared, device: Device, outcome: Outcome, wanted: Selection, watch: Watch) -> Prepared:
+def select_block(outcome: LockStepOutcome, device: Device, wanted: Selection, watch: Watch) -> Prepared:
     """Try every block; return the trial with the one that gains most, the first of equals.
 
     A difference between board and reference ends the selection and is in the outcome.
@@ -26,7 +26,7 @@ def select_block(prepared: Prepared, device: Device, outcome: Outcome, wanted: S
     Raises:
         Blocked: no block fits.
     """
-    chosen, best = None, Tried(0)
+    prepared, chosen, best = outcome.prepared, None, Tried(0)
     for block in BLOCKS:
         try:
             one = block_of(prepared, block)
@@ -49,15 +49,17 @@ def select_block(prepared: Prepared, device: Device, outcome: Outcome, wanted: S
     return chosen
 
 
-def _try(one: Prepared, block: int, device: Device, outcome: Outcome, wanted: Selection, watch: Watch) -> Tried:
+def _try(one: Prepared, block: int, device: Device, outcome: LockStepOutcome, wanted: Selection, watch: Watch) -> Tried:
     spec = replace(one.spec, steps=wanted.steps, evaluate=wanted.held_out)
-    own = Outcome(spec, one, outcome.reality, figures=outcome.figures)
-    trial = LockStep(replace(one, spec=spec, data=_held_out(one.data, wanted.held_out)), device, None, own, watch)
+    of_block = replace(one, spec=spec, data=_held_out(one.data, wanted.held_out))
+    own = LockStepOutcome(of_block, outcome.reality, outcome.clock_hz, outcome.figures)
+    trial = LockStep(own, device, None, watch)
     trial.begin()
     trial.train()
     trial.evaluate()
     outcome.difference = own.difference
-    return Tried(block, own.accuracy_before, own.accuracy_after, one.plan.total)
+    before, after = (found.board if found is not None else None for found in (own.before, own.after))
+    return Tried(block, before, after, one.plan.total)
 
 
 def _held_out(data: DataSet, count: int) -> DataSet:

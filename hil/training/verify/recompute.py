@@ -103,7 +103,7 @@ class _Again:
             chosen = next(order)
             images, labels = start.data.train_images[chosen], start.data.train_labels[chosen]
             if maps is not None and row in (0, record.steps - 1):
-                maps.take(reference, step, images, labels)
+                maps.take(step, images, labels)
             try:
                 outcome = reference.step(images, labels)
             except StepFailed as failed:

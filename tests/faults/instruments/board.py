@@ -115,7 +115,11 @@ class Board:
     script: Script | None = field(default=None)
     counted: int = 0
     clock_hz: int = int(CLOCK_HZ)
-    identity: Identity = field(default_factory=lambda: Identity("board", 0, 0, 1024, int(CLOCK_HZ), "dwt"))
+
+    @property
+    def identity(self) -> Identity:
+        """What it says of itself."""
+        return Identity("board", 0, 0, 1024, int(CLOCK_HZ), "dwt" if self.work.counts else "none")
 
     def samples(self, images: Any, labels: Any) -> None:
         """Take a batch."""
@@ -164,13 +168,12 @@ def trial_of(board: Board, supply_v: float) -> Any:
     it."""
     outcome = SimpleNamespace(
         reality="hardware",
-        clock_hz=int(CLOCK_HZ) if board.work.counts else None,
+        clock_hz=int(CLOCK_HZ),
         difference=None,
         autonomous=0,
         final_digests=(),
         energy=None,
         power=[],
-        laps_s=[],
         figures=Figures(),
         steps=[SimpleNamespace(cycles={"total": int(board.work.step_s * CLOCK_HZ)})],
     )

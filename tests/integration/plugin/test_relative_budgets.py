@@ -14,10 +14,10 @@ from hil.history.address import Address, address_of
 from hil.history.rows import run_row, trial_rows
 from hil.history.store import Store
 from hil.record import TrialRecord
+from hil.training.trial.outcome import End, Outcome
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import trial_record
 from hil.trial import TrialSpec
-from hil.trial.outcome import Outcome
 from tests.history_year import facts
 
 pytest.importorskip("llvmlite", reason="the virtual board is of the extra `virtual`")
@@ -42,10 +42,7 @@ NIGHTLY = pytest.mark.tier("nightly")
 def night(seed: int, total: int) -> TrialRecord:
     """Return the record of a trial that passed, as a session with another use of memory writes it."""
     spec = TrialSpec(BOARD, "cls1", steps=1, evaluate=0, batch=1, seed=seed)
-    outcome = Outcome(spec)
-    outcome.begin(prepare(spec))
-    outcome.reality, outcome.verdict, outcome.reason = "virtual", "pass", ""
-    record = trial_record(outcome)
+    record = trial_record(Outcome(spec, planned=prepare(spec), reality="virtual", end=End("pass")))
     record.folder, record.sram["total"] = spec.name, total
     return record
 

@@ -13,10 +13,10 @@ from hil.targets.serial_port import open_serial
 from hil.training.trial.device import Device
 from hil.training.trial.latency_counts import LAP_PHASES
 from hil.training.trial.lockstep import LockStep
+from hil.training.trial.lockstep_outcome import LockStepOutcome
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import trial_record
 from hil.trial import LatencySteps, TrialSpec, Watch, run_trial
-from hil.trial.outcome import Outcome
 
 DWT_CYCCNT = 0xE0001004  # ARM DDI 0403E.e, C1.8.8
 SYSTICK_ROUND = 1 << 24
@@ -33,15 +33,15 @@ def on_virtual_board(spec, log):
     """A trial that has begun, and pyOCD beside it, which may write."""
     prepared = prepare(spec)
     stand_in = start_virtual(prepared.board, prepared.image, log)
-    probe, outcome = PyocdSession(), Outcome(spec)
+    probe = PyocdSession()
     port = open_serial(stand_in.endpoints.serial, prepared.board.baud)
     try:
         probe.connect(stand_in.endpoints.probe, prepared.board.pyocd_target, connect_options.options(prepared.board))
         assert probe.program(prepared.image.segments, False) in ("held", "programmed")
         probe.reset()
-        outcome.begin(prepared)
         device = Device(Session(port, fresh_nonce()), prepared.board, prepared.image)
-        trial = LockStep(prepared, device, None, outcome, Watch())
+        found = LockStepOutcome(prepared, "virtual", device.clock_hz)
+        trial = LockStep(found, device, None, Watch())
         trial.begin()
         yield trial, probe._target
     finally:

@@ -14,7 +14,7 @@ from hil.training.graph.chain import bfp8_node, chain
 from hil.training.graph.graph import Graph, Op
 from hil.training.methods.elasticzo_settings import Settings
 from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.training.trial.outcome import StepRow
+from hil.training.trial.lockstep_outcome import StepRow
 
 STEPS, BATCH, CAMPAIGN = 5, 2, 0xC0FFEE
 

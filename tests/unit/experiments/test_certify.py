@@ -28,7 +28,8 @@ from hil.training.reference.methods import Reference
 from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.training.trial.callbacks import Watch
 from hil.training.trial.lockstep import LockStep
-from hil.training.trial.outcome import PHASES, Outcome
+from hil.training.trial.lockstep_outcome import PHASES, LockStepOutcome
+from hil.training.trial.outcome import Outcome
 from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
 
@@ -97,11 +98,10 @@ class FakeBoard:
 
 
 def on_fake(spec: TrialSpec, folder: Path, spoil: int | None = None) -> Outcome:
-    outcome = Outcome(spec)
     board = FakeBoard(spec, spoil)
-    outcome.begin(board.prepared)
-    outcome.reality = "fake"
-    trial = LockStep(board.prepared, board, None, outcome, Watch())
+    found = LockStepOutcome(board.prepared, "fake", board.clock_hz)
+    outcome = Outcome(spec, reality="fake", compared=found, figures=found.figures)
+    trial = LockStep(found, board, None, Watch())
     trial.begin()
     trial.train()
     outcome.judge()

@@ -17,10 +17,11 @@ from hil.training.experiments.costs import measure
 from hil.training.experiments.fqt_costs import FIGURES, Case, FqtCost, FqtCosts, analysed, speedups
 from hil.training.trial.latency_counts import Latency
 from hil.training.trial.latency_figures import Booking
+from hil.training.trial.lockstep_outcome import LockStepOutcome
+from hil.training.trial.outcome import End, Outcome
 from hil.training.trial.prepare import prepare
 from hil.training.trial.watermarks import RamUse, Watermarks
 from hil.trial import TrialSpec
-from hil.trial.outcome import Outcome
 
 
 @pytest.fixture(autouse=True)
@@ -41,13 +42,12 @@ class Energy(EnergyResult):
 def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
     """A board whose backward pass takes 1,000 cycles for all channels, and whose meter fails on the nRF52840."""
     assert folder.is_dir()
-    outcome = Outcome(spec, prepare(spec), "virtual", clock_hz=1_000_000)
-    outcome.sram = RamUse(Watermarks(0, 1000 * spec.batch, 0))
-    outcome.verdict, outcome.reason = "pass", ""
+    found = LockStepOutcome(prepare(spec), "virtual", 1_000_000)
+    found.sram = RamUse(Watermarks(0, 1000 * spec.batch, 0))
     if spec.energy is not None:
         if spec.board == "nrf52840":
             raise Blocked("energy", "the meter is gone.")
-        outcome.energy = Energy()
+        found.energy = Energy()
     if spec.latency is not None:
         latency = Latency(Booking(1, 0, 0, 0), "dwt", Provenance.MODELLED)
         share = float(spec.settings.get("lambda_max", 1))
@@ -59,8 +59,8 @@ def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
             latency.laps["total"].append(sum(of_phases.values()))
             latency.digests.append(1)
             latency.bookings.append(1)
-        outcome.latency = latency
-    return outcome
+        found.latency = latency
+    return Outcome(spec, reality="virtual", compared=found, end=End("pass"))
 
 
 def written(name: str, out: Path, *on: str) -> tuple[dict, str]:

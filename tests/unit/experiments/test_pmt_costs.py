@@ -14,7 +14,8 @@ from hil.training.experiments.costs import measure
 from hil.training.experiments.pmt_costs import PmtCosts
 from hil.training.methods.poor_mans_training import PoorMansTraining
 from hil.training.networks import build
-from hil.training.trial.outcome import Outcome, StepRow
+from hil.training.trial.lockstep_outcome import LockStepOutcome, StepRow
+from hil.training.trial.outcome import End, Outcome
 from hil.training.trial.prepare import prepare
 from hil.training.trial.watermarks import RamUse, Watermarks
 from hil.trial import TrialSpec
@@ -25,12 +26,11 @@ CYCLES = {"perturb": 1000, "forward": 2000, "backward": 3000, "update": 4000, "d
 def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
     """A board of 1 MHz on which MCUTrain differs."""
     assert folder.is_dir() and (spec.batch, spec.steps) == (1, 1)
-    outcome = Outcome(spec, prepare(spec), "virtual", clock_hz=1_000_000)
-    outcome.sram = RamUse(Watermarks(1024, 1024, 1024))
-    outcome.work = Work(12_300_000, 1, 1)
-    outcome.steps.append(StepRow(0, 1, 1, 1, 1, 1, 1, 0, True, True, 0, CYCLES))
-    outcome.verdict, outcome.reason = ("fail", "a tensor differs.") if spec.method == "mcutrain" else ("pass", "")
-    return outcome
+    found = LockStepOutcome(prepare(spec), "virtual", 1_000_000)
+    found.sram, found.work = RamUse(Watermarks(1024, 1024, 1024)), Work(12_300_000, 1, 1)
+    found.steps.append(StepRow(0, 1, 1, 1, 1, 1, 1, 0, True, True, 0, CYCLES))
+    end = End("fail", "a tensor differs.") if spec.method == "mcutrain" else End("pass")
+    return Outcome(spec, reality="virtual", compared=found, end=end)
 
 
 def test_the_trials_are_those_of_the_tables() -> None:

@@ -27,8 +27,7 @@ DIFFERS = {"bit_exact": False, "verdict": "fail", "reason": "weight pw1[3] is 1.
 
 def recorded(folder: Path, *changes: dict) -> None:
     """Write runs with one trial of the cell each."""
-    outcome = Outcome(CELL.spec())
-    outcome.begin(prepare(outcome.spec))
+    outcome = Outcome(CELL.spec(), planned=prepare(CELL.spec()))
     blank = trial_record(outcome)
     for change in changes:
         writer, trial = RunWriter.begin(folder), blank.model_copy(update=change)

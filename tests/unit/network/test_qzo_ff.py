@@ -174,9 +174,7 @@ def test_weights_of_8_bits_are_not_refused_and_stand_still() -> None:
     assert method.still == {"epsilon": names, "eta": ["conv1"]}
     assert not on(network="lenet5-8w8a", epsilon=0.005, eta=0.002).still
     asked = TrialSpec("stm32h7b3", "full", "lenet5-8w8a", "qzo-ff", steps=1, evaluate=0)
-    outcome = Outcome(asked)
-    outcome.begin(prepare(asked))
-    record = trial_record(outcome)
+    record = trial_record(Outcome(asked, planned=prepare(asked)))
     assert f"setting epsilon rounds to nothing in {', '.join(names)}" in " ".join(record.warnings)
     assert record.analytic is not None and record.analytic["bytes"] == method.analytic()["bytes"]
 
@@ -209,9 +207,7 @@ def test_binary32_is_what_counts() -> None:
 def test_every_time_slot_has_a_name_and_every_buffer_is_drawn() -> None:
     settings = {"optimizer": "adamw", "train_bias": 1, "last_layers": 1}
     asked = TrialSpec("stm32h7b3", "enhanced", LENET, "qzo-ff", steps=1, evaluate=0, settings=settings)
-    outcome = Outcome(asked)
-    outcome.begin(prepare(asked))
-    plan = trial_record(outcome).memory_plan
+    plan = trial_record(Outcome(asked, planned=prepare(asked))).memory_plan
     assert plan is not None and len(plan["slots"]) == 1 + max(buffer["last"] for buffer in plan["buffers"])
     assert len(lifetimes(plan)["data"]) == len(plan["buffers"])
     kinds = {buffer["name"].partition("[")[0] for buffer in plan["buffers"]}

@@ -7,7 +7,8 @@ from hil.errors import Blocked
 from hil.record import RunWriter
 from hil.step_digest import step_digest
 from hil.training.trial.difference import Difference
-from hil.training.trial.outcome import Outcome, StepRow
+from hil.training.trial.lockstep_outcome import Evaluation, LockStepOutcome, StepRow
+from hil.training.trial.outcome import Outcome
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import steps_table, trial_record
 from hil.training.trial.watermarks import RamUse, Watermarks
@@ -15,24 +16,23 @@ from hil.trial import TrialSpec
 
 
 def _trained(variant):
-    outcome = Outcome(TrialSpec("stm32h7b3", variant, steps=30))
-    outcome.begin(prepare(outcome.spec))
-    outcome.reality, outcome.clock_hz = "virtual", 280_000_000
+    spec = TrialSpec("stm32h7b3", variant, steps=30)
+    found = LockStepOutcome(prepare(spec), "virtual", 280_000_000)
     cycles = {"perturb": 1, "forward": 70, "backward": 5, "update": 3, "digest": 1, "total": 80}
-    outcome.final_digests = (1, 2, 3, 4, 5)
-    digest = step_digest(outcome.final_digests)
+    found.final_digests = (1, 2, 3, 4, 5)
+    digest = step_digest(found.final_digests)
     for step, plus in enumerate(np.linspace(19, 9, 30)):
         losses = (plus, plus - 0.5) * 3
-        outcome.steps.append(StepRow(step, *losses, 1, True, True, digest, cycles))
-    outcome.accuracy_before, outcome.accuracy_after, outcome.reference_after, outcome.evaluated = 0.1, 0.6, 0.6, 500
-    outcome.sram = RamUse(Watermarks(18_704, 138_000, 1_200))
-    return outcome
+        found.steps.append(StepRow(step, *losses, 1, True, True, digest, cycles))
+    found.before, found.after = Evaluation(0, 0.1, 0.1), Evaluation(30, 0.6, 0.6)
+    found.sram = RamUse(Watermarks(18_704, 138_000, 1_200))
+    return Outcome(spec, reality="virtual", compared=found)
 
 
 @pytest.fixture
 def outcomes():
     passed, failed, blocked = _trained("cls1"), _trained("cls2"), Outcome(TrialSpec("stm32h7b3", "full-zo"))
-    failed.difference = Difference(29, "conv2", 113, 12, -12, "weight")
+    failed.compared.difference = Difference(29, "conv2", 113, 12, -12, "weight")
     blocked.block(Blocked("bench", "the probe <script>alert(1)</script> is not attached: plug it in."))
     for outcome in (passed, failed, blocked):
         outcome.judge()

@@ -43,7 +43,7 @@ def test_a_repeated_trial_gets_a_folder_of_its_own(tmp_path, outcomes):
 
 
 def test_a_loss_that_is_no_number_is_still_json(tmp_path, outcomes):
-    outcomes[1].difference = Difference(3, "loss", None, float("nan"), float("-inf"), "loss_plus")
+    outcomes[1].compared.difference = Difference(3, "loss", None, float("nan"), float("-inf"), "loss_plus")
     run = RunWriter.begin(tmp_path)
     _write(run, outcomes[1])
     text = (run.folder / "results.json").read_text()

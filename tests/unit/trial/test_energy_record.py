@@ -19,9 +19,9 @@ CURVE = [
 
 
 def entry(accuracy):
-    result = SimpleNamespace(to_json=lambda: {"per": {"step": STEP}})
+    result = SimpleNamespace(to_json=lambda: {"per": {"step": STEP}}, task=SimpleNamespace(laps_s=(0.05,)))
     spec = TrialSpec("stm32h7b3", "cls1", first_step=40, energy=EnergyWindows(accuracy=accuracy))
-    return energy_json(result, [0.05], CURVE, spec)
+    return energy_json(result, CURVE, spec)
 
 
 def test_a_point_of_the_curve_costs_its_steps_and_keeps_the_word():

@@ -77,7 +77,7 @@ class FakeTrial:
             method=SimpleNamespace(tensors=[weight], layers=("all",), least_cycles=lambda: LeastCycles((1,), LEAST)), image=None, plan=None,
         )  # fmt: skip
         self.outcome = SimpleNamespace(
-            steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=CLOCK_HZ, reality=reality, difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[], figures=Figures(),
+            steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=CLOCK_HZ, reality=reality, difference=None, autonomous=0, final_digests=(), energy=None, power=[], figures=Figures(),
         )  # fmt: skip
         self.probe_check, self.next_step, self.powers = None, 5, []
         self.watch = Watch(power=self.powers.append)
@@ -150,7 +150,7 @@ def test_one_window_warms_up_and_finds_the_range_and_six_count():
     assert said["per_step"]["value"] == pytest.approx(LOAD.net(0.0), rel=0.01)
     assert (said["meter"]["measuring_point"], said["meter"]["supply_v"], said["meter"]["range"]) == ("JP5", 3.3, 0.1)
     assert said["per_epoch"]["value"] == pytest.approx(100 * said["per_step"]["value"])
-    assert len(fake.outcome.power) == 6 and len(fake.outcome.laps_s) == 20
+    assert len(fake.outcome.power) == 6 and len(fake.outcome.energy.task.laps_s) == 20
     assert (
         said["phases"]["seconds"] == pytest.approx({"perturb": 2.74e-3, "forward": 6.85e-3, "update": 4.11e-3})
         and said["phases"]["split"] == {}
@@ -247,9 +247,7 @@ def test_the_whole_entry_of_the_record_fits_its_schema(rules, accuracy, fastest_
     fake, _ = measured(wanted=wanted, sheet=replace(SHEET, fastest_hz=fastest_hz), interval_s=1 / fastest_hz)
     curve = [{"step": 0, "board": 0.1, "reference": 0.1, "n": 50}, {"step": 5, "board": 0.6, "reference": 0.6, "n": 50}]
     entry = json.loads(
-        json.dumps(
-            energy_json(fake.outcome.energy, fake.outcome.laps_s, curve, TrialSpec("stm32h7b3", "cls1", energy=wanted))
-        )
+        json.dumps(energy_json(fake.outcome.energy, curve, TrialSpec("stm32h7b3", "cls1", energy=wanted)))
     )
     jsonschema.validate(entry, {"$ref": "#/$defs/Energy", "$defs": schema()["$defs"]})
     assert (entry["goal"] or {}).get("reached") == {0.5: True, 0.9: False, None: None}[accuracy]

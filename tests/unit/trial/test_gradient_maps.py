@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hil.training.networks import build
 from hil.training.reference.methods import Reference, StepFailed, reference_of
 from hil.training.reference.methods.sample_gradients import SampleGradient, ShowsSampleGradients
 from hil.training.trial.difference import Difference
+from hil.training.trial.lockstep_outcome import LockStepOutcome
 from hil.training.trial.recording import _sample_gradients, trial_record
 from hil.training.trial.sample_gradients import GradientMaps, block_maxima
 from hil.trial import TrialSpec
@@ -43,8 +45,8 @@ def gradient(channels: int, weights: int, kept: Any = None, seed: int = 1, name:
 
 
 def layer_of(shown: SampleGradient) -> dict[str, Any]:
-    maps = GradientMaps()
-    maps.take(Shown(shown), 0, IMAGES, LABELS)
+    maps = GradientMaps(Shown(shown))
+    maps.take(0, IMAGES, LABELS)
     return maps.layers[0]
 
 
@@ -108,9 +110,9 @@ def test_a_gradient_of_nothing_or_of_extreme_size(value: float) -> None:
 
 def test_the_last_three_layers_of_one_sample_in_both_steps() -> None:
     shown = Shown(*(gradient(2, 3, name=name) for name in ("conv1", "conv2", "fc1", "fc2")))
-    maps = GradientMaps()
-    maps.take(shown, 4, IMAGES, LABELS)
-    maps.take(shown, 9, IMAGES[::-1], LABELS[::-1])
+    maps = GradientMaps(shown)
+    maps.take(4, IMAGES, LABELS)
+    maps.take(9, IMAGES[::-1], LABELS[::-1])
     assert shown.asked == [(IMAGES[0].tobytes(), 3)] * 2, "the first sample of the first step, both times"
     assert maps.steps == [4, 9] and [layer["layer"] for layer in maps.layers] == ["conv2", "fc1", "fc2"]
     assert all(len(layer["maps"]) == 2 for layer in maps.layers)
@@ -125,33 +127,33 @@ def test_only_a_reference_that_shows_gradients_has_maps() -> None:
 def test_a_gradient_that_is_not_finite_or_fails_is_no_map() -> None:
     wild = gradient(2, 2)
     wild.weights[1, 1] = np.inf
-    maps = GradientMaps()
-    maps.take(Shown(wild), 7, IMAGES, LABELS)
+    maps = GradientMaps(Shown(wild))
+    maps.take(7, IMAGES, LABELS)
     assert maps.trouble == "the gradient of fc1 in step 7 is not finite." and not maps.steps
 
     class Failing(Shown):
         def sample_gradients(self, image: np.ndarray, label: int) -> list[SampleGradient]:
             raise StepFailed(7, "fc1", 2, 3)
 
-    maps = GradientMaps()
-    maps.take(Failing(), 7, IMAGES, LABELS)
+    maps = GradientMaps(Failing())
+    maps.take(7, IMAGES, LABELS)
     assert maps.trouble == "the backward pass of the sample fails with the weights before step 7."
     assert said(maps, 1) == maps.trouble
 
 
 def said(maps: GradientMaps, steps: int, difference: Difference | None = None) -> str | None:
     """Return what the record of a trial of one step has as `left_out`."""
-    outcome = Outcome(TrialSpec("stm32h7b3", "uint8", "fqt-cnn-uint8", "fqt", steps=1))
-    outcome.gradients, outcome.difference, outcome.reason = maps, difference, "."
-    outcome.steps = [None] * steps  # type: ignore[list-item]
+    prepared = SimpleNamespace(spec=TrialSpec("stm32h7b3", "uint8", "fqt-cnn-uint8", "fqt", steps=1))
+    outcome = LockStepOutcome(prepared, "virtual", 1, steps=[None] * steps)
+    outcome.gradients, outcome.difference = maps, difference
     found = _sample_gradients(outcome)
     assert bool(found["left_out"]) != bool(found["layers"]) and bool(found["layers"]) == bool(found["steps"])
     return found["left_out"]
 
 
 def test_a_record_has_maps_only_if_all_steps_agreed() -> None:
-    maps = GradientMaps()
-    maps.take(Shown(gradient(2, 2)), 0, IMAGES, LABELS)
+    maps = GradientMaps(Shown(gradient(2, 2)))
+    maps.take(0, IMAGES, LABELS)
     assert said(maps, 1) == ""
     assert said(maps, 0) == "the trial ended before its last step was compared."
     assert said(maps, 1, Difference(0, "fc1", 1, 2, 3, "weight")) == "board and reference differ."

@@ -16,7 +16,8 @@ from hil.record import quantities, schema
 from hil.training.trial.latency import check_wraps
 from hil.training.trial.latency_counts import LAP_PHASES, Latency
 from hil.training.trial.latency_figures import MOST_BINS, Booking, Cost, figures
-from hil.training.trial.outcome import PHASES, Outcome, StepRow
+from hil.training.trial.lockstep_outcome import PHASES, LockStepOutcome, StepRow
+from hil.training.trial.outcome import Outcome
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import latency_table, trial_record
 from hil.trial import LatencySteps, TrialSpec
@@ -65,20 +66,20 @@ def test_what_the_bookings_cost_is_subtracted_and_the_rest_bounded(cycles, booki
 
 def latency_outcome(reality, slowest_ms, board="rp2040", variant="cls1", steps=200):
     """An outcome whose p99 lies near `slowest_ms`."""
-    outcome = Outcome(TrialSpec(board, variant, steps=1, latency=LatencySteps(steps)))
-    outcome.begin(prepare(outcome.spec))
-    outcome.steps = [StepRow(0, 1, 1, 1, 1, 1, 1, 1, True, True, 0, dict.fromkeys(PHASES, 1))]
-    outcome.reality, outcome.clock_hz = reality, boards.load(board).clock_hz
+    spec = TrialSpec(board, variant, steps=1, latency=LatencySteps(steps))
+    found = LockStepOutcome(prepare(spec), reality, boards.load(board).clock_hz)
+    found.steps = [StepRow(0, 1, 1, 1, 1, 1, 1, 1, True, True, 0, dict.fromkeys(PHASES, 1))]
     word = Provenance.MEASURED if reality == "hardware" else Provenance.MODELLED
     latency = Latency(Booking.of([20, 21, 26]), "systick", word)
-    most = int(slowest_ms * outcome.clock_hz / 1e3)
+    most = int(slowest_ms * found.clock_hz / 1e3)
     rng = random.Random(1)
     for _ in range(steps):
         lap = [most // 100, rng.randrange(most // 2, most * 9 // 10), most // 50, most // 100]
         for phase, cycles in zip((*LAP_PHASES, "total"), (*lap, sum(lap)), strict=True):
             latency.laps[phase].append(cycles)
     latency.digests = [1000, 1001]
-    outcome.latency = latency
+    found.latency = latency
+    outcome = Outcome(spec, reality=reality, compared=found)
     outcome.judge()
     return outcome
 

@@ -108,9 +108,7 @@ def test_a_wrong_request_is_refused_in_one_sentence(wrong: dict, said: str) -> N
 )
 def test_every_time_slot_has_a_name_and_every_buffer_is_drawn(method: str, variant: str) -> None:
     asked = spec(variant, method=method, settings={} if method in ("mezo", "int8-bp") else {"fused": 1})
-    outcome = Outcome(asked)
-    outcome.begin(prepare(asked))
-    plan = trial_record(outcome).memory_plan
+    plan = trial_record(Outcome(asked, planned=prepare(asked))).memory_plan
     assert plan is not None and len(plan["slots"]) == 1 + max(buffer["last"] for buffer in plan["buffers"])
     assert min(buffer["first"] for buffer in plan["buffers"]) == 0
     assert len(lifetimes(plan)["data"]) == len(plan["buffers"])
@@ -118,9 +116,7 @@ def test_every_time_slot_has_a_name_and_every_buffer_is_drawn(method: str, varia
 
 def test_the_budgets_of_elasticzo_are_not_those_of_graphs() -> None:
     for one, budget in ((spec(), None), (TrialSpec("stm32h7b3", "cls1"), 262_144)):
-        outcome = Outcome(one)
-        outcome.begin(prepare(one))
-        assert trial_record(outcome).sram["budget"] == budget
+        assert trial_record(Outcome(one, planned=prepare(one))).sram["budget"] == budget
 
 
 def test_the_block_that_is_selected_begins_with_one_that_fits() -> None:

@@ -4,7 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from hil.training.trial.outcome import StepRow
+from hil.training.trial.lockstep_outcome import StepRow
 from hil.training.trial.progress import ProgressLine
 from hil.trial import TrialSpec
 

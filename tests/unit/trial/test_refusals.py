@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from hil.errors import RigError
 from hil.training.networks import build
-from hil.training.trial.outcome import Outcome, StepRow
+from hil.training.trial.lockstep_outcome import PHASES, LockStepOutcome, StepRow
+from hil.training.trial.outcome import Outcome
 from hil.training.trial.prepare import prepare
 from hil.trial import EnergyWindows, LatencySteps, Selection, TrialSpec
 
@@ -242,9 +243,9 @@ def test_held_out_samples_leave_some_to_train_on():
 
 
 def compared(steps, of):
-    outcome = Outcome(replace(GOOD, steps=of))
-    outcome.begin(prepare(outcome.spec))
-    outcome.steps = [StepRow(step, 1, 1, 1, 1, 1, 1, 1, True, True, 0, {}) for step in range(steps)]
+    spec, cycles = replace(GOOD, steps=of), dict.fromkeys(PHASES, 1)
+    rows = [StepRow(step, 1, 1, 1, 1, 1, 1, 1, True, True, 0, cycles) for step in range(steps)]
+    outcome = Outcome(spec, compared=LockStepOutcome(prepare(spec), "virtual", 1_000_000, steps=rows))
     outcome.judge()
     return outcome
 

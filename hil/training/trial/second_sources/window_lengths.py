@@ -19,7 +19,7 @@ FEWEST = 3  # windows of one length before another length is tried
 
 
 class Lengths:
-    """Compares the lengths of windows; `clock_hz` is 0 if the board has no counter."""
+    """Compares the lengths of windows with what the board counted."""
 
     def __init__(self, figures: Figures, clock_hz: int) -> None:
         self._figures, self._clock_hz = figures, clock_hz
