@@ -12,11 +12,11 @@ from hil.errors import RigError, close_matches, shown
 from hil.quantity import COUNTED, EXAMPLES, Quantity, parse_quantity
 
 RELATIVE = re.compile(r"([+-])\s*(\d+(?:[.]\d+)?)\s*%")
-BOUND = re.compile(r"at (most|least)\s+")
+BOUND = re.compile(r"at (most|least)\s+", re.IGNORECASE)
 # Units of sizes, times and counts, and quotients of them: no figure in one of these is negative.
 SIZE = rf"(?:1|[kMG]?(?:Hz|B|b|bit|{COUNTED})(?:e?s)?|[KMG]iB|[num]?s|min|h|d|K|baud|px)"
 SIZES = re.compile(rf"(?!1$){SIZE}(?:[*/·]{SIZE})*")
-NUMBER = re.compile(r"\d+(?:[.]\d+)?(?:[eE][+-]?\d+)?")
+NUMBER = re.compile(r"-?\d+(?:[.]\d+)?(?:[eE][+-]?\d+)?")
 
 IN_WORDS = {
     "B": "bytes, such as 256 KiB", "s": "seconds, such as 310 ms", "J": "joules, such as 2.5 mJ",
@@ -135,7 +135,7 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Gat
         if not isinstance(text, str):
             raise RigError(f"the budget {source} of {name} is {shown(text)}: {_cure(unit, plain=True)}, in quotes.")
         bound, change = BOUND.match(text.strip()), RELATIVE.fullmatch(text.strip())
-        upper = bound[1] == "most" if bound is not None else known.upper if known is not None else True
+        upper = bound[1].lower() == "most" if bound is not None else known.upper if known is not None else True
         if known is None and bound is None and "accuracy" in name.lower():
             if change is None:
                 raise RigError(

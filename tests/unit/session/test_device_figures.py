@@ -125,6 +125,16 @@ def test_a_relative_budget_is_judged_by_the_median_of_the_last_good_nights(tonig
     assert judgement.verdict == "inconclusive" and "2 good nights are in the history so far" in judgement.sentence
 
 
+@pytest.mark.parametrize(("text", "value", "verdict"), [
+    ("at least -5", -4, "pass"), ("at least -5", -6, "fail"), ("AT MOST 16", 17, "fail"), ("At Least 16", 17, "pass"),
+])  # fmt: skip
+def test_a_budget_may_be_negative_and_its_words_may_have_capitals(text, value, verdict):
+    figure = judged_figure(
+        "offset", Quantity(value, "1", Provenance.COUNTED), budgets_of_figure("offset", "1", text, "here"), no_history
+    )
+    assert [each.verdict for each in figure.judgements] == [verdict]
+
+
 @pytest.mark.parametrize(("unit", "text", "words"), [
     ("s", "3 KiB", "give it in seconds"), ("cycle", "3 ms", "give it in cycle"), ("cycle", "3 cycles", "12 cycle"),
     ("s", 75, "is 75: give it in seconds, such as 310 ms, in quotes"), ("s", "soon", "'soon': give it in seconds"),
