@@ -44,11 +44,13 @@ class AsCommand:
     _too_late: Callable[[], RigError] | None = None  # the error of a use from now on
 
     @property
+    @remembered
     def folder(self) -> Path:
         """Working folder of the command or of the firmware, of this test alone."""
         return self._endable().folder_of_files
 
     @property
+    @remembered
     def exit_code(self) -> int | None:
         """Exit code, minus the number of the signal that ended it; None while it runs.
 

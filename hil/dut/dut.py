@@ -10,6 +10,7 @@ from hil.boards import Board
 from hil.dut.as_command import BENCH_LOG
 from hil.dut.case_reports.report import CaseReport
 from hil.dut.cases import TIMEOUT_S, read_cases
+from hil.dut.caught import remembered
 from hil.dut.power import DutPower
 from hil.dut.record import DutRecord
 from hil.dut.with_flash import WithFlash
@@ -52,7 +53,7 @@ class Dut(WithFlash, WithMeter):
             clock_hz or taken.board.clock_hz or None, place=taken.which,
             command=list(taken.endable.shown) if taken.endable is not None else [],
         )  # fmt: skip
-        self.power = DutPower(taken, self._before_power_off, self._power_is_back)
+        self.power = DutPower(taken, self._before_power_off, self._power_is_back, self.raised)
 
     @property
     def reality(self) -> str:
@@ -65,6 +66,7 @@ class Dut(WithFlash, WithMeter):
         return self._taken.endpoints
 
     @property
+    @remembered
     def clock(self) -> int:
         """Clock of the core in Hz: declared by the catalogue, by rig.toml, or by the test.
 
@@ -80,16 +82,19 @@ class Dut(WithFlash, WithMeter):
         return self.record.clock_hz
 
     @clock.setter
+    @remembered
     def clock(self, hz: int) -> None:
         if isinstance(hz, bool) or not isinstance(hz, int) or hz < 1:
             raise RigError(f"dut.clock = {shown(hz)}: give the clock of the core in Hz, such as 168_000_000.")
         self.record.clock_hz = hz
 
     @property
+    @remembered
     def symbols(self) -> Mapping[str, int]:
         """Address of every symbol by name, without the Thumb bit. Raises RigError if the image has no symbol table."""
         return self.image.symbols
 
+    @remembered
     def cases(self, name: str, timeout: float | None = TIMEOUT_S) -> CaseReport:
         """Read the report of a test framework, and fail if a case did or the report is not whole (`read_cases`).
 

@@ -13,6 +13,7 @@ from typing import Any
 import pexpect
 import serial
 
+from hil.dut.caught import remembered
 from hil.dut.expectations import CommandEnded, NotSeen, PortGone, Received
 from hil.dut.expecter import Deadline, Expecter
 from hil.dut.followed import MOST, Followed
@@ -55,6 +56,7 @@ class DutSerial(io.RawIOBase):
         rated: whether the line has a rate, which may be wrong; that of a stand-in and of a command has none.
         console: an open port with what the firmware prints by semihosting through a probe, which is read beside the
             other; None without one.
+        raised: takes the errors of calls, which the test may catch, but those that `Remembered` leaves out.
 
     Attributes:
         log: path of the log.
@@ -72,12 +74,14 @@ class DutSerial(io.RawIOBase):
         rated: bool = True,
         waits: Callable[[], str | None] = lambda: None,
         console: SerialPort | None = None,
+        raised: list[RigError] | None = None,
     ) -> None:
         self._traffic = TrafficLog(log)
         self._console = LoggedPort(console, self._traffic) if console is not None else None
         self._port = LoggedPort(port, self._traffic)
         self._alive, self._lost_s, self._look, self._again, self._simulated = alive, lost_s, look, again, simulated
         self._rated, self._waits = rated, waits
+        self._raised = raised if raised is not None else []
         self._first_bytes: bytes | None = None  # since the last reset; None if nobody knows it
         self._timeout: float | None = TIMEOUT_S
         self._recent, self._came_at = b"", time.monotonic()  # last bytes, and when they came
@@ -105,6 +109,11 @@ class DutSerial(io.RawIOBase):
     def log(self) -> Path | None:
         """Path of the log of all traffic; None without one."""
         return self._traffic.path
+
+    @property
+    def raised(self) -> list[RigError]:
+        """Errors of calls so far."""
+        return self._raised
 
     @property
     def received(self) -> int:
@@ -162,6 +171,7 @@ class DutSerial(io.RawIOBase):
         """The last match of `re` over bytes; `int(match[1])` and `float(match[1])` take its groups as they are."""
         return self._expecter.match
 
+    @remembered
     def expect(self, patterns: Any, timeout: float | None = -1, searchwindowsize: int | None = None) -> int:
         """Wait for a pattern and return its index among `patterns`, by the rules of pexpect.
 
@@ -226,6 +236,7 @@ class DutSerial(io.RawIOBase):
         """Return True."""
         return True
 
+    @remembered
     def read(self, size: int = 1) -> bytes:
         """Return `size` bytes, fewer after `timeout`."""
         return self._until(lambda data: size if len(data) >= size else None, size)
@@ -236,6 +247,7 @@ class DutSerial(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
+    @remembered
     def read_until(self, expected: bytes = b"\n", size: int | None = None) -> bytes:
         """Return the bytes up to and with `expected`, at most `size`; fewer after `timeout`."""
 
@@ -263,6 +275,7 @@ class DutSerial(io.RawIOBase):
             self._console.reset_input_buffer()
         self._guarded(lambda: self._port.reset_input_buffer())
 
+    @remembered
     def write(self, data: Any) -> int:
         """Send bytes and return their number.
 

@@ -56,11 +56,15 @@ class Inspection(AsCommand):
         return self._taken.board
 
     @property
+    @remembered
     def probe(self) -> CoreProbe:
         """The debug probe itself, opened when it is first needed; on QEMU its GDB stub. It is closed with the device.
 
         Raises Blocked if there is none, or it cannot be opened.
         """
+        return self._probe_now()
+
+    def _probe_now(self) -> CoreProbe:
         self._check_in_time()
         if self._probe is None:
             ends = self._taken.endpoints
@@ -166,7 +170,7 @@ class Inspection(AsCommand):
         """Return what opens the probe. Raises Blocked of a command, before anybody asks what is where in its memory."""
         if self._taken.is_command and not self.has_probe:
             raise self._no_probe()
-        return lambda: self.probe
+        return self._probe_now
 
     @remembered
     def halt(self) -> None:
@@ -258,12 +262,14 @@ class Inspection(AsCommand):
             raise
 
     @property
+    @remembered
     def cycles(self) -> int:
         """The cycle counter of the core, 32 bits (counted). Raises RigError if the core has none."""
         self.record.reads += 1
         return self._core.cycles()
 
     @property
+    @remembered
     def stack_peak(self) -> int:
         """Most bytes of the stack in use since the last `reset` or `flash` (counted).
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hil.dut.caught import remembered
+from hil.errors import RigError
 from hil.rig import Taken
 
 
@@ -14,11 +16,15 @@ class DutPower:
         taken: the reserved board.
         before: closes probe and port.
         after: opens again what was open.
+        raised: takes the errors of `cycle`, which the test may catch.
     """
 
-    def __init__(self, taken: Taken, before: Callable[[], None], after: Callable[[], None]) -> None:
-        self._taken, self._before, self._after = taken, before, after
+    def __init__(
+        self, taken: Taken, before: Callable[[], None], after: Callable[[], None], raised: list[RigError]
+    ) -> None:
+        self._taken, self._before, self._after, self.raised = taken, before, after, raised
 
+    @remembered
     def cycle(self) -> str:
         """Switch the power off and on, wait until probe and port are back, and return what was switched.
 

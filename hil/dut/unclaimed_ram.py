@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.boards import Board
+from hil.dut.caught import remembered
 from hil.errors import RigError
 from hil.images import Image
 from hil.images.ram_map import UNCLAIMED, Claim, ram_map
@@ -51,13 +52,16 @@ class UnclaimedRam:
         board: catalogue entry.
         image: returns the program.
         probe: opens the probe, or says why there is none.
+        raised: takes the errors of its methods, which the test may catch.
 
     Attributes:
         filled: whether the last reset has filled it.
     """
 
-    def __init__(self, board: Board, image: Callable[[], Image], probe: Callable[[], CoreProbe]) -> None:
-        self._board, self._image, self._probe = board, image, probe
+    def __init__(
+        self, board: Board, image: Callable[[], Image], probe: Callable[[], CoreProbe], raised: list[RigError]
+    ) -> None:  # fmt: skip
+        self._board, self._image, self._probe, self.raised = board, image, probe, raised
         self._seed: int | None = None
         self._known: tuple[Image, tuple[Claim, ...]] | None = None
         self._words: dict[int, bytes] = {}
@@ -65,6 +69,7 @@ class UnclaimedRam:
         self.filled = False
 
     @property
+    @remembered
     def claims(self) -> tuple[Claim, ...]:
         """Owners of all RAM of the board."""
         image = self._image()
@@ -96,6 +101,7 @@ class UnclaimedRam:
             self._words = {area.start: generator.bytes(area.size) for area in self.areas}
         return self._words
 
+    @remembered
     def begin(self) -> bool:
         """Note the content: the words that it was filled with, or else what the probe reads now.
 
@@ -111,6 +117,7 @@ class UnclaimedRam:
         self._before = {start: data for start, data in content if data is not None}
         return False
 
+    @remembered
     def compared(self) -> list[ComparedRam]:
         """Compare with the content before, and return all areas in which the chip answers.
 

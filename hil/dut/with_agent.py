@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from hil.dut.as_command import BENCH_LOG
+from hil.dut.caught import Remembered, remembered
 from hil.dut.hang_diagnosis import fault_sentence, looked_at
 from hil.dut.one_board import check_one_board
 from hil.dut.with_port import WithPort
@@ -64,6 +65,7 @@ class WithAgent(WithPort):
     _explains = False
 
     @property
+    @remembered
     def agent(self) -> Session:
         """A greeted session with the agent in the firmware, on the same port; a new one after each reset.
 
@@ -142,16 +144,17 @@ class WithAgent(WithPort):
             yield
             return
         self._explains = True
-        try:
-            yield
-        except RigError as error:
-            why = self._why(error)
-            self._saw_fault |= isinstance(why, DeviceFault)
-            if why is error:
-                raise
-            raise why from error
-        finally:
-            self._explains = False
+        with Remembered(self):
+            try:
+                yield
+            except RigError as error:
+                why = self._why(error)
+                self._saw_fault |= isinstance(why, DeviceFault)
+                if why is error:
+                    raise
+                raise why from error
+            finally:
+                self._explains = False
 
     def _why(self, error: RigError) -> RigError:
         known = self._known(error)
@@ -178,11 +181,11 @@ class WithAgent(WithPort):
 
     def _looked_at(self, silence: Silent) -> Silent | DeviceFault:
         try:
-            probe = self.probe
+            probe = self._probe_now()
         except Blocked as blocked:
             return Silent(f"{silence.reason} Nor can the probe say where the core is: {blocked.reason}", looked_at=True)
         try:
-            port = self.serial.pyserial if self.has_port else None
+            port = self._serial_now().pyserial if self.has_port else None
         except Blocked:  # the line cannot be tested
             port = None
         return looked_at(silence, probe, port, self.board, self.image)

@@ -252,9 +252,10 @@ class WithFlash(WithPort):
     def unclaimed_ram(self) -> UnclaimedRam:
         """The RAM that nothing in the image claims, and whether the program writes it."""
         if self._unclaimed is None:
-            self._unclaimed = UnclaimedRam(self.board, lambda: self.image, lambda: self.probe)
+            self._unclaimed = UnclaimedRam(self.board, lambda: self.image, lambda: self.probe, self.raised)
         return self._unclaimed
 
+    @remembered
     def executed(self) -> Executed | None:
         """Return which code has run since `flash`; None before it, or if the board cannot say it (`hil coverage`).
 

@@ -39,15 +39,17 @@ class WithMeter(WithAgent):
             RigError: it is open already.
             Blocked: there is no meter, or it does not answer.
         """
-        self._check_in_time()
         ends = self._taken.endpoints
-        if self._meter is not None:
-            raise RigError(f"the meter of {self.board.name} is open already: leave out this dut.open_meter().")
-        if ends.meter is None:
-            raise no_meter(self.board, ends.reality)
-        from hil.meters.open import open_meter  # PyVISA and pyarrow, which a test without energy need not load
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(Remembered(self))
+            self._check_in_time()
+            if self._meter is not None:
+                raise RigError(f"the meter of {self.board.name} is open already: leave out this dut.open_meter().")
+            if ends.meter is None:
+                raise no_meter(self.board, ends.reality)
+            from hil.meters.open import open_meter  # PyVISA and pyarrow, which a test without energy need not load
 
-        with open_meter(ends.meter, self.board.supply_v, ends.meter_model) as meter:
+            meter = stack.enter_context(open_meter(ends.meter, self.board.supply_v, ends.meter_model))
             self._meter = meter
             try:
                 yield meter

@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from hil.dut.caught import each_remembered, remembered
 from hil.dut.dut_serial import DutSerial
 from hil.dut.inspection import Inspection
 from hil.dut.printed import Dtypes, lines
@@ -41,16 +42,21 @@ class WithPort(Inspection):
         away = (Blocked,) if self._is_attached else ()
         with contextlib.suppress(*away):
             if self.has_port:
-                self.serial.reset_input_buffer()
-                self.serial.begin_output()
+                serial = self._serial_now()
+                serial.reset_input_buffer()
+                serial.begin_output()
 
     @property
     def _is_attached(self) -> bool:
         return self._taken.endpoints.reality == "hardware"
 
     @property
+    @remembered
     def serial(self) -> DutSerial:
         """The serial port, opened when it is first needed. Raises Blocked if there is none."""
+        return self._serial_now()
+
+    def _serial_now(self) -> DutSerial:
         self._check_in_time()
         if self._serial is None:
             log, ends = self._folder / "serial.log" if self._logs else None, self._taken.endpoints
@@ -59,6 +65,7 @@ class WithPort(Inspection):
                 self._open_port(keep=self._taken.is_new), log, self.alive, self._taken.lost_s, self._look,
                 self._port_again, simulated=not line, rated=line, waits=self._waits,
                 console=open_serial(ends.console, self._baud) if ends.console and ends.has_line else None,
+                raised=self.raised,
             )  # fmt: skip
             has_rate = ends.has_line and not self._taken.is_command
             self.record.serial_log, self.record.baud = log, self._baud if has_rate else None
@@ -118,9 +125,10 @@ class WithPort(Inspection):
             return f"its last words are {words(last)}" if last else ""
         return ""
 
+    @remembered
     def lines(
         self, pattern: str, count: int | None = None, until: str | None = None, timeout: float | None = -1,
         dtypes: Dtypes | None = None, bits: Collection[str] = (), error: str | None = None,
     ) -> Iterator[Any]:  # fmt: skip
         """Iterate over the lines that the device prints and that have a pattern in them (`hil.dut.printed.lines`)."""
-        return lines(self.serial, pattern, count, until, timeout, dtypes, bits, error)
+        return each_remembered(self, lines(self.serial, pattern, count, until, timeout, dtypes, bits, error))

@@ -220,6 +220,7 @@ def _device(config: pytest.Config, use: DeviceUse, board: str, rig: Rig, reflash
         dut.flash(always=board in reflash)
         reflash.discard(board)
         _ = dut.serial if dut.has_port else None
+        dut.raised.clear()  # of a port that came with the firmware
         try:
             yield dut
         finally:

@@ -169,6 +169,14 @@ def test_catches_what_is_blocked(hil_dut):
             assert 1 == 2
     with contextlib.suppress(Exception):
         hil_dut.halt()
+    for asks in (
+        lambda: hil_dut.cycles, lambda: hil_dut.stack_peak, lambda: hil_dut.clock, lambda: hil_dut.cases("odd"),
+        lambda: hil_dut.power.cycle(), lambda: hil_dut.unclaimed_ram.written(), lambda: hil_dut.serial.write("x"),
+        lambda: hil_dut.lines("("), lambda: next(hil_dut.lines("(?P<n>ready)|x", dtypes={"n": np.int32})),
+    ):
+        with contextlib.suppress(Exception):
+            hil_dut.serial.put_back(b"ready\n")
+            asks()
     with pytest.raises(pexpect.TIMEOUT):
         hil_dut.serial.expect("done", timeout=0.2)
 
@@ -301,7 +309,11 @@ def test_the_verdict_and_its_reason(entries: dict[str, dict], name: str) -> None
 
 
 def test_a_caught_error_of_the_device_is_a_warning(entries: dict[str, dict]) -> None:
-    energy, halt = entries["test_catches_what_is_blocked"]["warnings"]
+    energy, halt, *others = entries["test_catches_what_is_blocked"]["warnings"]
+    parts = ("which clock", "format 'odd'", "power", "unclaimed RAM", "sends bytes", "'('", "'ready'")
+    assert len(others) == len(parts)  # `cycles` and `stack_peak` say what `halt` says
+    for said, part in zip(others, parts, strict=True):
+        assert said.startswith("the test has caught an error: ") and part in said
     assert energy.startswith("the test has caught an error: blocked: stage 'meter': host has no power meter here")
     assert halt.startswith("the test has caught an error: blocked: stage 'probe': host has no debug probe here")
     assert entries["test_catches_it_in_the_thread"]["warnings"] == []
