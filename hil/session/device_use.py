@@ -295,6 +295,12 @@ class DeviceUse:
         write_device_test(self._writer.folder, entry)
         return entry
 
+    def record_so_far(self, test: AskedTest) -> None:
+        """Write the entry of a test that is interrupted, without files; arguments and errors as those of `record`."""
+        for kept in self._tensors:
+            kept.close()
+        write_device_test(self._writer.folder, self._entry(test, "", 0.0, {}))
+
     def _entry(self, test: AskedTest, stage: str, seconds: float, files: Mapping[int, str]) -> DeviceTest:
         device: dict[str, Any] = {"core": None, "reality": None, "image": None}
         if self.dut is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
@@ -143,6 +144,7 @@ class Tracker:
             self._take_failures()
             if isinstance(error, (KeyboardInterrupt, SystemExit, pytest.exit.Exception)):
                 self.requests.interrupt()
+                self._record_so_far()
             raise
         if is_call:
             self._end_function()
@@ -238,6 +240,12 @@ class Tracker:
         except (OSError, MemoryError, ImportError, Blocked) as error:  # no disk space, or no memory
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             self.missing.append(f"{self.device.folder.name}: {reason}.")
+
+    def _record_so_far(self) -> None:
+        """Write what the test has done with its device until it was interrupted: no report of it will come."""
+        if self.device is not None:
+            with contextlib.suppress(OSError, MemoryError, Blocked):  # then the record has what it had
+                self.device.record_so_far(self.entry)
 
     def _not_expected(self, verdict: str | None, call: pytest.CallInfo[None], raises: bool) -> tuple[str, str] | None:
         """Return verdict and reason of a request that an xfail mark does not expect, None without one.

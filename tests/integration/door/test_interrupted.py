@@ -10,12 +10,19 @@ from tests.host_board import ran
 
 TESTS = """
 import os, signal
+import numpy as np
+
+class Reference:
+    def step(self, index):
+        return {"loss": np.float32(1)}
 
 def test_a(hil_dut):
     hil_dut.serial.expect("ready")
 
-def test_b(hil_dut):
+def test_b(hil_dut, hil_compare, hil_figure):
     hil_dut.serial.expect("ready")
+    hil_compare(Reference(), exact=True).step(0, {"loss": np.float32(1)})
+    hil_figure("parameters", 12, provenance="counted", budget="at most 20")
     os.kill(os.getpid(), signal.SIGINT)
     hil_dut.serial.expect("never", timeout=60)
 
@@ -33,4 +40,8 @@ def test_ctrl_c_in_a_test_is_no_test_that_was_not_run(tmp_path: Path) -> None:
     assert tests["test_b"]["reason"] == "it was interrupted while it ran: Ctrl-C."
     assert tests["test_c"]["reason"] == "it was not run: Ctrl-C."
     assert set(device_tests) == {"test_a", "test_b"}
-    assert device_tests["test_b"]["reason"] == tests["test_b"]["reason"]
+    interrupted = device_tests["test_b"]
+    assert interrupted["reason"] == tests["test_b"]["reason"]
+    assert (interrupted["matches"], interrupted["received"]) == (1, len("ready\n"))
+    assert [each["steps"] for each in interrupted["comparisons"]] == [1] and interrupted["judged"] == []
+    assert [each["budgets"][0]["verdict"] for each in interrupted["figures"]] == ["pass"]
