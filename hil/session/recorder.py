@@ -28,6 +28,7 @@ from hil.record.since_last_good import FILE as SINCE
 from hil.record.since_last_good import write_since
 from hil.record.sums import REFUSED_REQUESTS, SUMS
 from hil.session import junit
+from hil.session.held_interrupts import held_interrupts
 from hil.session.requests import refused_requests
 from hil.session.tracker import worst_of
 
@@ -170,7 +171,13 @@ class Recorder:
         try:
             yield
         finally:
-            self._finish(session, junit_path)
+            if isinstance(sys.exc_info()[1], KeyboardInterrupt):  # a second one, or one that came after the tests
+                self._interrupted = self._interrupted or "Ctrl-C"
+            with held_interrupts() as held:
+                self._finish(session, junit_path)
+                if held and not self.discarded:
+                    self._interrupted = self._interrupted or "Ctrl-C"
+                    self._finish_run(session, self.run.tests)
 
     def _finish(self, session: pytest.Session, junit_path: str | None) -> None:
         """Write JUnit file, record and report, and decide the exit code."""
@@ -313,6 +320,8 @@ class Recorder:
         if session.exitstatus == pytest.ExitCode.TESTS_FAILED and all_blocked:
             return EXIT_BLOCKED
         lost = [test for test in tests if test.verdict in ("fail", "blocked", "refused") and not test.expected]
+        if session.exitstatus == pytest.ExitCode.OK and self._interrupted:
+            return pytest.ExitCode.INTERRUPTED
         if session.exitstatus == pytest.ExitCode.OK and (self.missing or lost):
             return pytest.ExitCode.TESTS_FAILED
         return session.exitstatus

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,36 @@ def test_ctrl_c_in_a_test_is_no_test_that_was_not_run(tmp_path: Path) -> None:
     assert (interrupted["matches"], interrupted["received"]) == (1, len("ready\n"))
     assert [each["steps"] for each in interrupted["comparisons"]] == [1] and interrupted["judged"] == []
     assert [each["budgets"][0]["verdict"] for each in interrupted["figures"]] == ["pass"]
+
+
+AGAIN = """
+import os, signal, time
+from hil.session.recorder import Recorder
+
+def pytest_keyboard_interrupt():
+    if "WHERE" == "handles":
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+close_tests = Recorder._close_tests
+
+def closes(self, why):
+    if "WHERE" == "writes":
+        os.kill(os.getpid(), signal.SIGINT)
+    close_tests(self, why)
+
+Recorder._close_tests = closes
+"""
+
+
+@pytest.mark.parametrize(("where", "code"), [("handles", 130), ("writes", 2)])
+def test_a_second_ctrl_c_leaves_a_whole_record_and_no_exit_code_0(tmp_path: Path, where: str, code: int) -> None:
+    (tmp_path / "conftest.py").write_text(AGAIN.replace("WHERE", where))
+    ended, tests, _ = ran(tmp_path, TESTS)
+    assert ended in (code, -signal.SIGINT)
+    assert {name: each["verdict"] for name, each in tests.items()} == {
+        "test_a": "pass", "test_b": "interrupted", "test_c": "interrupted",
+    }  # fmt: skip
+    (run,) = (each.parent for each in (tmp_path / "reports").glob("2*/index.html"))
+    facts = json.loads((run / "results.json").read_text())["run"]
+    assert (facts["state"], facts["exit_code"]) == ("interrupted", 2)
