@@ -25,7 +25,7 @@ from hil.meters.measured_window import take
 from hil.meters.meter import Host
 from hil.record.interval_trace import record_interval
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.keithley_dmm import LIMITS, VirtualKeithleyDmm
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import VirtualTime
@@ -129,7 +129,7 @@ def stream(seconds: float, folder: Path) -> Streamed:
     """
     time, rng, sheet = VirtualTime(), np.random.default_rng(1), load_data_sheet(KEY)
     truth = Repeated(time, 2 * IDLE_S, seconds)
-    server = InstrumentServer(VirtualKeithleyDmm(truth, Errors(0, 0, 0, 0, 0, LIMITS.noise_a), rng, time))
+    server = InstrumentServer(VirtualKeithleyDmm(truth, Flaws(0, 0, 0, 0, 0, LIMITS.noise_a), rng, time))
     server.start()
     host = Host(time.seconds, time.sleep)
     meter = KeithleyDmm(VisaSession(server.resource, sheet.name), sheet, host)

@@ -209,10 +209,10 @@ def _typed_number(ask: Callable[[str], str], prompt: str, units: dict[str, float
     raise RigError(f"no {what} was typed: run the command in a terminal, and type a number and a unit.")
 
 
-def _accuracy(options: argparse.Namespace) -> manual_readings.Accuracy:
+def _accuracy(options: argparse.Namespace) -> manual_readings.ReadingAccuracy:
     try:
         of_reading, _, amperes = options.accuracy.partition(",")
-        return manual_readings.Accuracy(number(of_reading), number(amperes or "0"))
+        return manual_readings.ReadingAccuracy(number(of_reading), number(amperes or "0"))
     except ValueError:
         raise RigError(
             f"--accuracy {options.accuracy!r} is not an accuracy: readings by hand need one, such as 0.01 or "

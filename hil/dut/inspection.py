@@ -31,7 +31,7 @@ class _Alive(Protocol):
 
 @dataclass(frozen=True)
 class _Machine:
-    """The machine of a GDB stub (`hil.targets.gdb_probe.Machine`), which may also end by itself."""
+    """The machine of a GDB stub (`hil.targets.gdb_probe.GdbMachine`), which may also end by itself."""
 
     taken: Taken
     alive: _Alive

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hil.errors import RigError, close_matches
-from hil.meters.csv_layout import STATISTICS, TIMES, Head, Layout, split_unit
+from hil.meters.csv_layout import STATISTICS, TIMES, CsvHead, CsvLayout, split_unit
 from hil.meters.csv_units import COLUMNS, VOLTAGE_V, WORDS
 
 READ = ("current", "power", "energy")  # a file needs one of them
@@ -20,7 +20,7 @@ AMBIGUOUS_TIME = "timestamp"  # in seconds, milliseconds or microseconds, depend
 
 
 @dataclass(frozen=True)
-class Column:
+class CsvColumn:
     """A column: its place, the factor to SI units, and its name.
 
     `bit` is the place of a digital input among the characters of a cell.
@@ -52,7 +52,9 @@ def column_meanings(texts: Sequence[str]) -> dict[str, str]:
     return meanings
 
 
-def find_columns(name: str, layout: Layout, meanings: Mapping[str, str], shunt_ohm: float | None) -> dict[str, Column]:
+def find_columns(
+    name: str, layout: CsvLayout, meanings: Mapping[str, str], shunt_ohm: float | None
+) -> dict[str, CsvColumn]:
     """Return the column of each kind of number.
 
     Args:
@@ -78,20 +80,20 @@ def find_columns(name: str, layout: Layout, meanings: Mapping[str, str], shunt_o
         unit = head.unit or own
         if kind in chosen:
             raise RigError(f"{where}: two columns are said to be the {kind}: keep one --column of them.")
-        chosen[kind] = Column(place, _scale(where, kind, unit, column, shunt_ohm), column, bit)
+        chosen[kind] = CsvColumn(place, _scale(where, kind, unit, column, shunt_ohm), column, bit)
     columns = _by_name(where, name, layout, shunt_ohm, chosen) | chosen
     _require(where, layout, columns)
     return columns
 
 
 def _by_name(
-    where: str, file: str, layout: Layout, shunt_ohm: float | None, chosen: Mapping[str, Column]
-) -> dict[str, Column]:
+    where: str, file: str, layout: CsvLayout, shunt_ohm: float | None, chosen: Mapping[str, CsvColumn]
+) -> dict[str, CsvColumn]:
     """Return the columns that are recognised by their names.
 
     Columns that the user has chosen are left out, and so are kinds that those make unnecessary.
     """
-    found: dict[str, Column] = {}
+    found: dict[str, CsvColumn] = {}
     places = {one.place for one in chosen.values()}
     needless = {*chosen, *(READ if chosen.keys() & {*READ} else ())}
     for place, head in enumerate(layout.heads):
@@ -106,11 +108,11 @@ def _by_name(
                 )
             raise RigError(f"{where}: a column occurs twice: {found[kind].name!r} and {head.name!r}; say which "
                            f"is the {kind}, such as --column '{head.name}={kind}'.")  # fmt: skip
-        found[kind] = Column(place, _scale(where, kind, head.unit, head.name, shunt_ohm), head.name)
+        found[kind] = CsvColumn(place, _scale(where, kind, head.unit, head.name, shunt_ohm), head.name)
     return found
 
 
-def _kind(where: str, file: str, layout: Layout, head: Head) -> str | None:
+def _kind(where: str, file: str, layout: CsvLayout, head: CsvHead) -> str | None:
     """Return what a column holds according to its name; None if the name does not say."""
     name = head.name.lower()
     if layout.means:  # Joulescope: power suffices, and energy where rows are missing
@@ -124,13 +126,13 @@ def _kind(where: str, file: str, layout: Layout, head: Head) -> str | None:
     return _otii(file, head)
 
 
-def _otii(file: str, head: Head) -> str | None:
+def _otii(file: str, head: CsvHead) -> str | None:
     """Return what a column of an Otii's export holds: by a channel's name, or for `Value` by the file's name."""
     found = OTII.fullmatch(Path(file).stem if head.name.lower() == "value" else head.name)
     return found[1].lower() if found else None
 
 
-def _place(where: str, heads: Sequence[Head], column: str) -> tuple[int, int | None]:
+def _place(where: str, heads: Sequence[CsvHead], column: str) -> tuple[int, int | None]:
     """Return the place of a column by its name, and for a digital input, its place among the characters of the cell."""
     for place, head in enumerate(heads):
         if head.name.lower() == column.lower():
@@ -162,7 +164,7 @@ def _scale(where: str, kind: str, unit: str, column: str, shunt_ohm: float | Non
     return units[unit] if unit else next(iter(units.values()))
 
 
-def _require(where: str, layout: Layout, columns: Mapping[str, Column]) -> None:
+def _require(where: str, layout: CsvLayout, columns: Mapping[str, CsvColumn]) -> None:
     """Check that the columns make a trace.
 
     Raises:
@@ -177,7 +179,7 @@ def _require(where: str, layout: Layout, columns: Mapping[str, Column]) -> None:
         )
     if not kinds:
         free = [head for place, head in enumerate(layout.heads) if place not in {one.place for one in columns.values()}]
-        one = free[0] if free else Head("NAME")
+        one = free[0] if free else CsvHead("NAME")
         unit = one.unit or WORDS.get(one.name.lower(), "")
         means = (
             "current --shunt OHMS"
@@ -195,7 +197,7 @@ def _require(where: str, layout: Layout, columns: Mapping[str, Column]) -> None:
         )
 
 
-def unused(layout: Layout, columns: Mapping[str, Column]) -> list[str]:
+def unused(layout: CsvLayout, columns: Mapping[str, CsvColumn]) -> list[str]:
     """Return the names of the columns that are not read."""
     used = {one.place for one in columns.values()}
     return [

@@ -14,9 +14,9 @@ import numpy as np
 from hil.energy.capture import Capture, Edge
 from hil.energy.current_ranges import peak_current
 from hil.errors import RigError
-from hil.meters.csv_columns import BITS, Column, find_columns, unused
+from hil.meters.csv_columns import BITS, CsvColumn, find_columns, unused
 from hil.meters.csv_counter import continued
-from hil.meters.csv_layout import Layout, find_layout
+from hil.meters.csv_layout import CsvLayout, find_layout
 from hil.meters.csv_marker import window_edges
 from hil.meters.csv_resolution import counter_notes, last_digit, power_notes, resolution_j
 from hil.meters.csv_text import CLOCK, LARGEST, CsvText
@@ -80,7 +80,7 @@ def read_csv(
 
 
 def _values(
-    text: CsvText, layout: Layout, used: Mapping[str, Column]
+    text: CsvText, layout: CsvLayout, used: Mapping[str, CsvColumn]
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, float]]:
     """Return the numbers of each kind in SI units, float64[n], their lines, and for each kind a unit of the last digit.
 
@@ -112,7 +112,7 @@ def _values(
     return values, np.array(lines, np.int64), {kind: 10.0 ** finest[kind] * used[kind].scale for kind in finest}
 
 
-def _cell(text: CsvText, line: int, row: list[str], width: int, kind: str, column: Column) -> tuple[str, float]:
+def _cell(text: CsvText, line: int, row: list[str], width: int, kind: str, column: CsvColumn) -> tuple[str, float]:
     """Return a cell of a row as text and as a number, NaN for an unknown marker.
 
     Raises:
@@ -135,7 +135,7 @@ def _cell(text: CsvText, line: int, row: list[str], width: int, kind: str, colum
     return cell, number
 
 
-def _times(name: str, layout: Layout, column: Column, read: np.ndarray, lines: np.ndarray) -> np.ndarray:
+def _times(name: str, layout: CsvLayout, column: CsvColumn, read: np.ndarray, lines: np.ndarray) -> np.ndarray:
     """Return the time of each reading, float64[n] seconds, ascending.
 
     Raises:
@@ -165,7 +165,7 @@ def _times(name: str, layout: Layout, column: Column, read: np.ndarray, lines: n
 
 
 def _counted(
-    name: str, used: Mapping[str, Column], values: dict[str, np.ndarray], times: np.ndarray, lines: np.ndarray
+    name: str, used: Mapping[str, CsvColumn], values: dict[str, np.ndarray], times: np.ndarray, lines: np.ndarray
 ) -> list[str]:
     """Check the energy counter and continue it where it went round; return notes about it."""
     if "energy" not in values:
@@ -177,13 +177,13 @@ def _counted(
     return notes
 
 
-def _late(layout: Layout, times: np.ndarray) -> np.ndarray:
+def _late(layout: CsvLayout, times: np.ndarray) -> np.ndarray:
     """Return which readings come after a gap, bool[n - 1] from the second one, in a file of means over an interval."""
     spacing = np.diff(times)
     return spacing > LATE * float(np.median(spacing)) if layout.means else np.zeros(len(spacing), bool)
 
 
-def _gaps(layout: Layout, times: np.ndarray, lines: np.ndarray) -> list[str]:
+def _gaps(layout: CsvLayout, times: np.ndarray, lines: np.ndarray) -> list[str]:
     """Return a note on rows that are missing in a file of means."""
     late = np.flatnonzero(_late(layout, times))
     if not len(late):
@@ -195,7 +195,7 @@ def _gaps(layout: Layout, times: np.ndarray, lines: np.ndarray) -> list[str]:
 
 
 def _capture(
-    name: str, layout: Layout, times: np.ndarray, values: Mapping[str, np.ndarray], volts: np.ndarray,
+    name: str, layout: CsvLayout, times: np.ndarray, values: Mapping[str, np.ndarray], volts: np.ndarray,
     edges: tuple[Edge, ...]
 ) -> Capture:  # fmt: skip
     """Return the readings. The largest current substitutes the unknown range.
@@ -229,8 +229,8 @@ def _capture(
 
 
 def _notes(
-    layout: Layout,
-    used: Mapping[str, Column],
+    layout: CsvLayout,
+    used: Mapping[str, CsvColumn],
     shunt_ohm: float | None,
     volt: float | None,
     values: Mapping[str, np.ndarray],

@@ -33,7 +33,7 @@ TDS = 3  # columns of settings to the left of the readings of a Tektronix TDS
 
 
 @dataclass(frozen=True)
-class Head:
+class CsvHead:
     """A column's name and its unit; the unit is empty if the file gives none."""
 
     name: str
@@ -41,7 +41,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Layout:
+class CsvLayout:
     """The layout of a file.
 
     Attributes:
@@ -53,7 +53,7 @@ class Layout:
         means: whether a reading is the mean since the time of the one before.
     """
 
-    heads: tuple[Head, ...]
+    heads: tuple[CsvHead, ...]
     line: int
     first: int
     beside: int = 0
@@ -61,19 +61,19 @@ class Layout:
     means: bool = False
 
 
-def split_unit(text: str) -> Head:
+def split_unit(text: str) -> CsvHead:
     """Return name and unit in a header such as `current (mA)`, `Current(uA)`, `time_ms`, `voltage [V]` or `CH1`."""
     text = plain_micro(text.strip())
     bracket = re.fullmatch(r"(.+?)[\s_]*[(\[]\s*([^()\[\]]*?)\s*[)\]]", text)
     if bracket:
         scope = re.fullmatch(r"CH\d+", bracket[2])  # Rigol writes X(CH1)
-        return Head(bracket[2]) if scope else Head(bracket[1], WORDS.get(bracket[2].lower(), bracket[2]))
+        return CsvHead(bracket[2]) if scope else CsvHead(bracket[1], WORDS.get(bracket[2].lower(), bracket[2]))
     name, _, unit = re.sub(r"[\s_]+", " ", text).rpartition(" ")
     symbol = symbol_of(unit) or (unit if name.lower() in PLAIN else "")
-    return Head(name, symbol) if name and symbol else Head(text)
+    return CsvHead(name, symbol) if name and symbol else CsvHead(text)
 
 
-def find_layout(text: CsvText) -> Layout:
+def find_layout(text: CsvText) -> CsvLayout:
     """Return the layout of a file.
 
     Raises:
@@ -84,15 +84,15 @@ def find_layout(text: CsvText) -> Layout:
     if rows and _beside(text, rows[0][1]):
         source = _setting(rows, "Source") or ["1"]
         unit = _setting(rows, "Vertical Units") or [""]
-        return Layout((Head("time", "s"), Head(source[0], unit[0])), rows[0][0], rows[0][0], TDS)
+        return CsvLayout((CsvHead("time", "s"), CsvHead(source[0], unit[0])), rows[0][0], rows[0][0], TDS)
     for place, (line, cells) in enumerate(rows):
         if _names(cells):
             return _below_names(text, rows, place)
         if _numbers(text, cells) and not head[place][1][0].startswith("#"):
             before = rows[place - 1] if place else (0, [])
             if len(before[1]) == len(cells):
-                return Layout(tuple(split_unit(cell) for cell in before[1]), before[0], line)
-            return Layout(tuple(Head(str(number)) for number in range(1, len(cells) + 1)), 0, line)
+                return CsvLayout(tuple(split_unit(cell) for cell in before[1]), before[0], line)
+            return CsvLayout(tuple(CsvHead(str(number)) for number in range(1, len(cells) + 1)), 0, line)
     raise RigError(
         f"{text.name}: none of its lines names the time and what was read: begin it with such a line, "
         "such as time,current,voltage."
@@ -107,7 +107,7 @@ def _names(cells: list[str]) -> bool:
     return len(filled) > 1 and any(split_unit(cell).name.lower() in TIMES for cell in filled)
 
 
-def _below_names(text: CsvText, rows: list[tuple[int, list[str]]], place: int) -> Layout:
+def _below_names(text: CsvText, rows: list[tuple[int, list[str]]], place: int) -> CsvLayout:
     """Return the layout of a file with a line of names. The units may be in the next line or among the settings."""
     line, cells = rows[place]
     cells = _filled(cells)
@@ -125,7 +125,7 @@ def _below_names(text: CsvText, rows: list[tuple[int, list[str]]], place: int) -
         channels = _setting(rows[:place], "Source")
         if len(channels) != len(cells) - 1:
             channels = [str(number) for number in range(1, len(cells))]
-        heads = [Head(name, WORDS[cell.lower()]) for name, cell in zip(["time", *channels], cells, strict=True)]
+        heads = [CsvHead(name, WORDS[cell.lower()]) for name, cell in zip(["time", *channels], cells, strict=True)]
     else:
         settings = [
             *_setting(rows[:place], "Horizontal Units")[:1],
@@ -134,10 +134,10 @@ def _below_names(text: CsvText, rows: list[tuple[int, list[str]]], place: int) -
         if len(settings) == len(heads):
             heads = [replace(one, unit=one.unit or unit) for one, unit in zip(heads, settings, strict=True)]
     means = [head.name.lower() for head in heads] == STATISTICS and not any(head.unit for head in heads)
-    return Layout(tuple(heads), line, first, means=means)
+    return CsvLayout(tuple(heads), line, first, means=means)
 
 
-def _counted(text: CsvText, line: int, names: list[str], below: list[str]) -> Layout:
+def _counted(text: CsvText, line: int, names: list[str], below: list[str]) -> CsvLayout:
     """Return the layout of a Rigol file: its first column is a count; start and increment end its line of units."""
     begin, step = [text.number(cell) for cell in below[-2:]] if len(below) == len(names) + 2 else (None, None)
     if begin is None or step is None or not 0 < step < 1e6:
@@ -146,10 +146,10 @@ def _counted(text: CsvText, line: int, names: list[str], below: list[str]) -> La
             "export the trace again."
         )
     heads = [
-        Head("time", "s"),
-        *(Head(name, WORDS.get(unit.lower(), unit)) for name, unit in zip(names[1:], below[1:-2], strict=True)),
+        CsvHead("time", "s"),
+        *(CsvHead(name, WORDS.get(unit.lower(), unit)) for name, unit in zip(names[1:], below[1:-2], strict=True)),
     ]
-    return Layout(tuple(heads), line, line + 2, steps=(begin, step))
+    return CsvLayout(tuple(heads), line, line + 2, steps=(begin, step))
 
 
 def _beside(text: CsvText, cells: list[str]) -> bool:

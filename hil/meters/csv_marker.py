@@ -8,12 +8,12 @@ import numpy as np
 
 from hil.energy.capture import Edge, edge_between
 from hil.errors import RigError
-from hil.meters.csv_columns import Column
+from hil.meters.csv_columns import CsvColumn
 from hil.meters.csv_units import INVERTED
 
 
 def window_edges(
-    name: str, times: np.ndarray, column: Column | None, marker: np.ndarray | None, debounce_s: float | None
+    name: str, times: np.ndarray, column: CsvColumn | None, marker: np.ndarray | None, debounce_s: float | None
 ) -> tuple[tuple[Edge, ...], list[str]]:
     """Return the edges of the marker, the first of them up, and notes on a window that the file begins inside.
 

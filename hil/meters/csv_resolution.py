@@ -9,7 +9,7 @@ import numpy as np
 
 from hil.energy.capture import Capture
 from hil.errors import RigError
-from hil.meters.csv_columns import Column
+from hil.meters.csv_columns import CsvColumn
 from hil.meters.reading_checks import OTHER_POWER, compare_power
 
 STEPS = 8  # of a counter; with fewer, their common divisor says little
@@ -80,7 +80,7 @@ def resolution_j(
 
 
 def power_notes(
-    name: str, used: Mapping[str, Column], values: Mapping[str, np.ndarray], voltage_v: np.ndarray, means: bool
+    name: str, used: Mapping[str, CsvColumn], values: Mapping[str, np.ndarray], voltage_v: np.ndarray, means: bool
 ) -> list[str]:
     """Return a note if a power column differs a little from volts x amperes; float64[n] each.
 
@@ -107,7 +107,7 @@ def power_notes(
 
 
 def counter_notes(
-    used: Mapping[str, Column], values: Mapping[str, np.ndarray], times: np.ndarray, late: np.ndarray
+    used: Mapping[str, CsvColumn], values: Mapping[str, np.ndarray], times: np.ndarray, late: np.ndarray
 ) -> list[str]:
     """Return a note if an energy counter differs from the power times the time, where no row is missing.
 

@@ -17,7 +17,7 @@ from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
 from hil.meters.arrivals import Arrivals, with_unseen
-from hil.meters.joulescope_stream import Levels, Samples
+from hil.meters.joulescope_stream import JoulescopeSamples, Levels
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.optional_library import library
 
@@ -68,7 +68,7 @@ class Joulescope(Meter):
             raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: correct rig.toml.")
         with self._blocked("open"):
             driver.open(self.identity, "defaults")
-        self._streams: dict[str, Samples | Levels] = {}
+        self._streams: dict[str, JoulescopeSamples | Levels] = {}
         self._running = False
 
     def configure(self, setting: Setting) -> None:
@@ -97,8 +97,8 @@ class Joulescope(Meter):
         """Start the streams."""
         self._stop()
         self._arrivals = Arrivals(self.identity, self.sheet.timebase)
-        self._streams = {name: Levels() if name == "marker" else Samples() for name in SIGNALS}
-        self._streams["p"] = Samples(lambda end_s: self._arrivals.add(end_s, self._host.now()))
+        self._streams = {name: Levels() if name == "marker" else JoulescopeSamples() for name in SIGNALS}
+        self._streams["p"] = JoulescopeSamples(lambda end_s: self._arrivals.add(end_s, self._host.now()))
         self._running = True
         for name, topic in SIGNALS.items():
             with self._blocked(f"subscribe {topic}"):
@@ -108,7 +108,7 @@ class Joulescope(Meter):
     def capture(self, deadline_s: float) -> Capture:
         """Wait for the end of the sleep after the second edge, and stop the streams."""
         power, marker = self._streams["p"], self._streams["marker"]
-        assert isinstance(power, Samples) and isinstance(marker, Levels)
+        assert isinstance(power, JoulescopeSamples) and isinstance(marker, Levels)
         until = self._host.now() + deadline_s
         reached, since = -1.0, self._host.now()
         while len(marker.edges) < 2 or power.reached_s() < marker.edges[1][0] + IDLE_KEPT * self._setting.idle_s:
@@ -125,7 +125,7 @@ class Joulescope(Meter):
         return self._capture(marker)
 
     def _capture(self, marker: Levels) -> Capture:
-        taken = {name: stream.take() for name, stream in self._streams.items() if isinstance(stream, Samples)}
+        taken = {name: stream.take() for name, stream in self._streams.items() if isinstance(stream, JoulescopeSamples)}
         missing = sum(lost for _, _, lost in taken.values())
         begin, end = max(times[0] for times, _, _ in taken.values()), min(times[-1] for times, _, _ in taken.values())
         end = min(end, marker.edges[1][0] + IDLE_KEPT * self._setting.idle_s)
@@ -156,7 +156,7 @@ class Joulescope(Meter):
     def watch(self) -> np.ndarray:
         """Return the power of the samples since the last call, float64[n] in watts; call `arm` first."""
         streams = [stream for name, stream in self._streams.items() if name in ("i", "v", "p")]
-        return [stream.drain() for stream in streams if isinstance(stream, Samples)][-1]
+        return [stream.drain() for stream in streams if isinstance(stream, JoulescopeSamples)][-1]
 
     def close(self) -> None:
         """Close the device. A board that is fed through it stays powered."""

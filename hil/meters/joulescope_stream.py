@@ -15,7 +15,7 @@ import numpy as np
 Piece = dict[str, Any]
 
 
-class Samples:
+class JoulescopeSamples:
     """A stream of numbers.
 
     Args:

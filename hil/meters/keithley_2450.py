@@ -14,7 +14,7 @@ import numpy as np
 from hil.energy.capture import Capture, joined
 from hil.energy.data_sheet import DataSheet
 from hil.meters.interval_variation import interval_factors
-from hil.meters.keithley_buffers import BEFORE, BUFFERS, PartedBuffers, Series, blocks
+from hil.meters.keithley_buffers import BEFORE, BUFFERS, BufferedSeries, PartedBuffers, blocks
 from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
@@ -83,7 +83,7 @@ class Keithley2450(VisaMeter):
         began = rows[0][0, 2]  # float64 seconds of UTC have a resolution of only 0.2 us
         times = [part[:, 2] - began + part[:, 3] for part in rows]
         interval_s = float(np.median(np.diff(np.concatenate(times))))
-        series = Series(self.sheet.name, self._aperture_s, interval_s, self._setting.range_a)
+        series = BufferedSeries(self.sheet.name, self._aperture_s, interval_s, self._setting.range_a)
         pieces = [
             series.piece(np.column_stack([part[:, 0], t_s]), part[:, 1], high)
             for part, t_s, high in zip(rows, times, (None, True, False), strict=True)

@@ -167,7 +167,7 @@ class PartedBuffers:
         return self.since(BEFORE, reached, self._watched)
 
 
-class Series:
+class BufferedSeries:
     """Builds the pieces of a capture from readings as they arrive, and checks that they follow each other.
 
     Args:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hil.energy.capture import Capture, joined
 from hil.energy.data_sheet import DataSheet
-from hil.meters.keithley_buffers import AFTER, BEFORE, STEPS, PartedBuffers, Series, blocks
+from hil.meters.keithley_buffers import AFTER, BEFORE, STEPS, BufferedSeries, PartedBuffers, blocks
 from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
@@ -66,7 +66,7 @@ class KeithleyDmm(VisaMeter):
     def pieces(self, deadline_s: float) -> Iterator[Capture]:
         """Yield the window in pieces of PIECE readings or more while it lasts; arguments and errors: `capture`."""
         finished, reached = self._buffers.deadline(deadline_s, self._check_window), 0
-        series = Series(self.sheet.name, self._interval_s, self._interval_s, self._setting.range_a)
+        series = BufferedSeries(self.sheet.name, self._interval_s, self._interval_s, self._setting.range_a)
         volt, since_s, over = self._setting.volt, self._host.now(), False
         while not over:
             over = finished()

@@ -20,7 +20,7 @@ TYPED_IN, FROM_FILE = "typed in", "from a file"
 
 
 @dataclass(frozen=True)
-class Accuracy:
+class ReadingAccuracy:
     """Accuracy that the user declares: limits of error as a share of the reading, and of the current in amperes."""
 
     share: float
@@ -74,7 +74,7 @@ def typed_capture(energy: Typed, duration: Typed, volt: float) -> Capture:
     return Capture(np.zeros(1), power, amps, np.full(1, volt), seconds, seconds, edges, float(amps[0]), None)
 
 
-def declared_sheet(identity: str, accuracy: Accuracy, capture: Capture, resolution_a: float = 0.0) -> DataSheet:
+def declared_sheet(identity: str, accuracy: ReadingAccuracy, capture: Capture, resolution_a: float = 0.0) -> DataSheet:
     """Return a data sheet of the declared accuracy; everything in it is `unverified`."""
     used = CurrentRange(capture.range_a, accuracy.share, accuracy.offset_a, resolution_a)
     return DataSheet(

@@ -20,7 +20,7 @@ DEADLINE_S = 120.0  # for a user to start the firmware, plus twice the window
 IDLE_S, IDLE_READINGS = 0.2, 40  # idle time, as in a trial
 
 
-class Recorder(Protocol):
+class WindowRecorder(Protocol):
     """What keeps the readings of a window while they arrive, and returns the sums between its edges."""
 
     def __call__(self, window: Iterable[Capture], about: dict[str, Any], fewest: int) -> MarkerInterval:
@@ -32,7 +32,7 @@ class Recorder(Protocol):
         ...
 
 
-def take(meter: Meter, options: argparse.Namespace, record: Recorder, host: Host) -> MarkerInterval:
+def take(meter: Meter, options: argparse.Namespace, record: WindowRecorder, host: Host) -> MarkerInterval:
     """Measure and record one good window; print the reason of each spoiled one.
 
     Without a given range it begins on the largest range, and measures again on the smallest one that has headroom

@@ -11,7 +11,7 @@ from hil.endpoints import Endpoints, Power, SupplyOutput
 from hil.errors import Blocked
 from hil.rig.locks import Locks
 from hil.targets.power import cycle, open_power
-from hil.targets.probe_process import Ended, Failed, ProbeProcess, TimedOut
+from hil.targets.probe_process import Failed, ProbeEnded, ProbeProcess, TimedOut
 from hil.targets.serial_port import come_back
 
 BACK_WITHIN_S = 15.0  # for USB devices to enumerate
@@ -69,5 +69,5 @@ def _await_probe(unique_id: str, process: ProbeProcess) -> None:
 def _attached(unique_id: str, process: ProbeProcess) -> bool:
     try:
         return bool(process.ask(LOOK_S, "attached", unique_id))
-    except (TimedOut, Ended, Failed):  # a device that is enumerating; the next attempt uses a new process
+    except (TimedOut, ProbeEnded, Failed):  # a device that is enumerating; the next attempt uses a new process
         return False

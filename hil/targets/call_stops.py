@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from hil.targets.core_sample import Call
+from hil.targets.core_sample import CallFrame
 
 LOST_S = 60.0  # longest time of a call
 
@@ -74,7 +74,7 @@ class CallStops:
             self._go(*self._functions)
         return found
 
-    def stop_at_return(self, wait_s: float) -> Call | None:
+    def stop_at_return(self, wait_s: float) -> CallFrame | None:
         """Let the core run to the next return of a function, and leave it halted there.
 
         Returns:
@@ -84,7 +84,7 @@ class CallStops:
             self._go(*self._functions)
         return self._call(wait_s, wait_s)
 
-    def _call(self, wait_s: float, lost_s: float) -> Call | None:
+    def _call(self, wait_s: float, lost_s: float) -> CallFrame | None:
         """Return the next call, with the core halted at its return; None if there is none."""
         if not self._core.halted_within(wait_s):
             return None
@@ -94,7 +94,7 @@ class CallStops:
         if not self._core.halted_within(lost_s):
             return None
         result = self._core.registers(("r0",))[0]
-        return Call(tuple(arguments), result, before, self._count())
+        return CallFrame(tuple(arguments), result, before, self._count())
 
     def _count(self) -> int:
         return self._core.word(self._counter) if self._counter is not None else 0

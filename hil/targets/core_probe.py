@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from hil.targets.core_sample import Call, Sample
+from hil.targets.core_sample import CallFrame, Sample
 from hil.targets.probe import Calls, RamFill
 
 
@@ -65,7 +65,7 @@ class CoreProbe(Protocol):
 
     def stopped_at_returns(
         self, functions: Sequence[int], counter: int | None
-    ) -> AbstractContextManager[Callable[[float], Call | None]]:
+    ) -> AbstractContextManager[Callable[[float], CallFrame | None]]:
         """Stop the core at the returns of these functions meanwhile, as `Probe.stopped_at_returns`."""
         ...
 

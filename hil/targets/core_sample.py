@@ -41,7 +41,7 @@ class Sample:
         return int.from_bytes(self.stack[at : at + 4], "little") if 0 <= at <= len(self.stack) - 4 else None
 
 
-class Call(NamedTuple):
+class CallFrame(NamedTuple):
     """One call: r0 to r3 at its start, r0 at its end, and the counter at both."""
 
     arguments: tuple[int, ...]

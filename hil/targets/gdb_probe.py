@@ -14,7 +14,7 @@ from typing import Protocol
 from hil.boards import Board
 from hil.errors import Blocked, RigError
 from hil.targets.call_stops import CallStops
-from hil.targets.core_sample import REGISTERS, Call, Sample
+from hil.targets.core_sample import REGISTERS, CallFrame, Sample
 from hil.targets.gdb_remote import ANSWER_S, GdbRemote, StubFailed, StubRefused
 from hil.targets.probe import SAMPLES, SAMPLES_APART_S, STACK_BYTES, Calls, RamFill
 
@@ -25,7 +25,7 @@ NO_COUNTER = {"qemu": "qemu models no DWT, whose counter always reads 0 there"} 
 GONE_S = 1.0  # time for an emulator that is ending to end
 
 
-class Machine(Protocol):
+class GdbMachine(Protocol):
     """The machine whose stub it is: `hil.rig.Taken`."""
 
     def reset(self, while_stopped: Callable[[], None]) -> bool:
@@ -51,7 +51,7 @@ class GdbProbe:
         answer_s: longest time of an answer of the stub.
     """
 
-    def __init__(self, board: Board, path: str, emulator: str, machine: Machine, answer_s: float = ANSWER_S) -> None:
+    def __init__(self, board: Board, path: str, emulator: str, machine: GdbMachine, answer_s: float = ANSWER_S) -> None:
         self.unique_id = f"GDB stub of {emulator}"
         self.no_counter = NO_COUNTER.get(emulator)
         self._board, self._path, self._machine, self._answer_s = board, path, machine, answer_s
@@ -220,7 +220,7 @@ class GdbProbe:
     @contextlib.contextmanager
     def stopped_at_returns(
         self, functions: Sequence[int], counter: int | None
-    ) -> Iterator[Callable[[float], Call | None]]:
+    ) -> Iterator[Callable[[float], CallFrame | None]]:
         """Stop the core at the returns of these functions meanwhile, as `Probe.stopped_at_returns`."""
         stops = CallStops(self, functions, counter)
         try:

@@ -19,9 +19,9 @@ from hil.images import Image
 from hil.process_time import stopped_sentence
 from hil.targets import connect_options
 from hil.targets.chip_found import ChipFound, with_identity
-from hil.targets.core_sample import Call, Sample
+from hil.targets.core_sample import CallFrame, Sample
 from hil.targets.flash_route import Flashing
-from hil.targets.probe_process import MOST_DEADLINES, Ended, Failed, ProbeProcess, RoundTrips, TimedOut
+from hil.targets.probe_process import MOST_DEADLINES, Failed, ProbeEnded, ProbeProcess, RoundTrips, TimedOut
 
 LOG = logging.getLogger(__name__)
 DEADLINES_S = {
@@ -180,7 +180,7 @@ class Probe:
             return self._process.ask(deadline_s, request, *arguments, stand_in=self._stand_in)
         except TimedOut as late:
             raise Blocked(stage, self._late(late, words, deadline_s)) from None
-        except Ended as ended:
+        except ProbeEnded as ended:
             raise Blocked(
                 stage,
                 f"the process of the probe {self.unique_id} ended during a request ({ended}): "
@@ -321,7 +321,7 @@ class Probe:
     @contextlib.contextmanager
     def stopped_at_returns(
         self, functions: Sequence[int], counter: int | None
-    ) -> Iterator[Callable[[float], Call | None]]:
+    ) -> Iterator[Callable[[float], CallFrame | None]]:
         """Stop the core at the returns of these functions meanwhile.
 
         Yields a function: seconds to wait -> the next call, with the core halted at its return; None without one. It

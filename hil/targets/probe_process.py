@@ -60,7 +60,7 @@ class TimedOut(Exception):
         self.trips, self.stopped, self.own_stopped, self.went_on = trips, stopped, own_stopped, went_on
 
 
-class Ended(Exception):
+class ProbeEnded(Exception):
     """The process ended during a request; the message is its exit status."""
 
 
@@ -137,7 +137,7 @@ class ProbeProcess:
             status = self.stop()
             if deadline.is_over:
                 raise TimedOut(trips, deadline.stopped, deadline.own_stopped, deadline.went_on) from None
-            raise Ended(f"status {status}") from None
+            raise ProbeEnded(f"status {status}") from None
         except BaseException:  # no memory, Ctrl-C: the next request would take the answer that is left for its own
             self.stop()
             raise

@@ -23,7 +23,7 @@ from hil.errors import Blocked
 from hil.targets import cmsis_pack, connect_options, pyocd_targets, remote_probe
 from hil.targets.call_stops import CallStops
 from hil.targets.chip_found import ChipFound
-from hil.targets.core_sample import REGISTERS, Call, Sample
+from hil.targets.core_sample import REGISTERS, CallFrame, Sample
 from hil.targets.pyocd_core import PyocdCore
 from hil.targets.reset_catch import CORE_RESET, ResetCatch
 from hil.targets.usb_places import MADE_UP, PREFIX, pyocd_id
@@ -321,7 +321,7 @@ class PyocdSession:
         """Return the next calls of the watched functions (`CallStops.collect`)."""
         return self._stops.collect(most, wait_s) if self._stops is not None else []
 
-    def next_return(self, wait_s: float) -> Call | None:
+    def next_return(self, wait_s: float) -> CallFrame | None:
         """Let the core run to the next return of a watched function (`CallStops.stop_at_return`)."""
         return self._stops.stop_at_return(wait_s) if self._stops is not None else None
 

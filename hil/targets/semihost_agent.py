@@ -45,7 +45,7 @@ class Looked(enum.Enum):
     STOPPED = enum.auto()  # for another reason
 
 
-class Waits(Exception):
+class SemihostWait(Exception):
     """The request is for input, which never comes."""
 
 
@@ -90,7 +90,7 @@ class Agent(SemihostAgent):  # type: ignore[misc]
             return Looked.WAITS
         try:
             result = self._answer(operation, parameter)
-        except Waits:
+        except SemihostWait:
             return Looked.WAITS
         context.write_core_registers_raw(["r0", "pc"], [result & 0xFFFF_FFFF, pc + 2])
         return Looked.SERVED if self.exit_code is None else Looked.ENDED
@@ -170,12 +170,12 @@ class Agent(SemihostAgent):  # type: ignore[misc]
         """Read a file; at the console nobody gives input."""
         handle, pointer, length = self._get_args(args, 3)
         if handle == STDIN_FD:
-            raise Waits
+            raise SemihostWait
         return int(self.io_handler.read(handle, pointer, length))
 
     def handle_sys_readc(self, args: int) -> int:
         """Wait for ever: nobody gives input."""
-        raise Waits
+        raise SemihostWait
 
     # The end.
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from hil.errors import Blocked, RigError
 from hil.standins.endable import FILES, Ended
-from hil.targets.probe_process import Ended as ProcessEnded
-from hil.targets.probe_process import Failed, ProbeProcess, TimedOut
+from hil.targets.probe_process import Failed, ProbeEnded, ProbeProcess, TimedOut
 
 ANSWER_S = 15.0  # pyOCD is loaded before the first answer
 
@@ -45,7 +44,7 @@ class SemihostedProbe:
             raise self._gone()
         try:
             return self._process.ask(ANSWER_S, request, *arguments, stand_in=self._stand_in)
-        except (ProcessEnded, Failed, TimedOut):
+        except (ProbeEnded, Failed, TimedOut):
             raise self._gone() from None
 
     def _gone(self) -> Blocked:

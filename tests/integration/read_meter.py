@@ -17,8 +17,8 @@ from hil.energy.meter_kind import METERS
 from hil.errors import Blocked
 from hil.meters.meter import InvalidWindow
 from hil.meters.open import open_meter
-from hil.standins.virtual.meter.errors import Errors
-from hil.standins.virtual.meter.polled_scpi import Waits
+from hil.standins.virtual.meter.errors import Flaws
+from hil.standins.virtual.meter.polled_scpi import VirtualWait
 from hil.standins.virtual.meter.scpi import number
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth
@@ -40,7 +40,7 @@ class VirtualPM10(ScpiInstrument):
         time: lets the time of an answer pass.
     """
 
-    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits) -> None:
+    def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualWait) -> None:
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
         commands: dict[str, Callable[[str], Answer]] = {
             ":RANGe": self._set_range,

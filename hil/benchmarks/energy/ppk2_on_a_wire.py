@@ -8,7 +8,7 @@ from hil.energy.data_sheet import DataSheet
 from hil.meters.meter import Host
 from hil.meters.ppk2 import Ppk2
 from hil.optional_library import library
-from hil.standins.virtual.meter.serial_meter import Wire
+from hil.standins.virtual.meter.serial_meter import MeterWire
 
 
 class WaitingPort:
@@ -21,7 +21,7 @@ class WaitingPort:
         wire: line to the instrument, used by the thread of the host only.
     """
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: MeterWire) -> None:
         self._wire, self._held, self._lock = wire, b"", Lock()
 
     def pump(self) -> None:
@@ -50,7 +50,7 @@ class WaitingPort:
         self._wire.close()
 
 
-def ppk2_on_a_wire(wire: Wire, sheet: DataSheet, host: Host) -> Ppk2:
+def ppk2_on_a_wire(wire: MeterWire, sheet: DataSheet, host: Host) -> Ppk2:
     """Return the driver of a virtual PPK2.
 
     Raises:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hil.benchmarks.energy.simulated_board import LEAST_LEVEL, Load
 from hil.energy.data_sheet import CurrentRange, DataSheet
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 
 RATES_HZ = (10.0, 100_000.0)
 STEPS_S = (0.2e-3, 3.0)
@@ -39,7 +39,7 @@ class Case:
     idle_s: float  # before and after a window
     steps: int  # in a window
     windows: int
-    errors: Errors  # of the instrument
+    errors: Flaws  # of the instrument
     lost_share: float  # share of lost readings
     burden_ohm: float  # resistance of the instrument between supply and board
 
@@ -63,7 +63,7 @@ def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0, one_ra
     load = Load.draw(rng, step_s, largest_a, _log(rng, *SPREADS), VOLT)
     if itself and one_range:
         load = replace(load, idle_a=max(load.idle_a, least_a))
-    errors = Errors.draw(limits(sheet, sheet.ranges[0] if itself else used), rng, beyond)
+    errors = Flaws.draw(limits(sheet, sheet.ranges[0] if itself else used), rng, beyond)
     # Other instruments lose a part of an overflowing buffer and report it; the window is then discarded.
     lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss == "timestamps" and rng.random() < 0.5 else 0.0
     burden = used.burden_v / used.amperes * float(rng.uniform(0, 1)) * beyond
@@ -79,7 +79,7 @@ def algorithm(sheet: DataSheet, rng: np.random.Generator) -> Case:
     return replace(
         case, load=load, used=replace(case.used, burden_v=0.0), interval_s=interval_s,
         idle_s=max(0.1, IDLE_READINGS * interval_s), steps=max(1, math.ceil(10 / load.step_s)), windows=6,
-        errors=Errors(*[0.0] * len(vars(case.errors))), lost_share=0.0, burden_ohm=0.0,
+        errors=Flaws(*[0.0] * len(vars(case.errors))), lost_share=0.0, burden_ohm=0.0,
     )  # fmt: skip
 
 
@@ -90,11 +90,11 @@ def commensurate(sheet: DataSheet, rng: np.random.Generator) -> Case:
     return replace(case, load=load, interval_s=step_s, idle_s=IDLE_READINGS * step_s, steps=200, lost_share=0.0)
 
 
-def limits(sheet: DataSheet, used: CurrentRange) -> Limits:
+def limits(sheet: DataSheet, used: CurrentRange) -> FlawLimits:
     """Return the limits of error that a data sheet gives for one range."""
     voltage = sheet.voltage_gain, sheet.voltage_offset_v
     noise = used.noise_a, sheet.voltage_noise_v
-    return Limits(used.gain, used.offset_a, *voltage, sheet.timebase, *noise, used.drift_a_per_s)
+    return FlawLimits(used.gain, used.offset_a, *voltage, sheet.timebase, *noise, used.drift_a_per_s)
 
 
 def _rates(sheet: DataSheet) -> tuple[float, float]:

@@ -17,13 +17,13 @@ from hil.meters.lpm01a import Lpm01a
 from hil.meters.meter import Host, Meter
 from hil.meters.open import open_meter
 from hil.meters.tc66c import Tc66c
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
 from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi
 from hil.standins.virtual.meter.ppk2 import VirtualPpk2
 from hil.standins.virtual.meter.rigol_dp800 import VirtualRigolDP800
 from hil.standins.virtual.meter.rs_ngu import VirtualRsNGU
-from hil.standins.virtual.meter.serial_meter import Wire
+from hil.standins.virtual.meter.serial_meter import MeterWire
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.siglent_sdm3065x import VirtualSiglentSDM3065X
 from hil.standins.virtual.meter.tc66c import VirtualTc66c
@@ -70,7 +70,7 @@ class Parts:
     """
 
     truth: Truth
-    errors: Errors
+    errors: Flaws
     rng: np.random.Generator
     time: VirtualTime
     lost_share: float = 0.0
@@ -83,7 +83,7 @@ def metered(key: str, made_of: Parts, host: Host, **driver: Any) -> Iterator[Met
     if hasattr(twin, "lost_share"):
         twin.lost_share = made_of.lost_share
     if key in BY_WIRE:
-        yield DRIVERS[key](Wire(twin), load_data_sheet(key), host, **driver)
+        yield DRIVERS[key](MeterWire(twin), load_data_sheet(key), host, **driver)
         return
     server = InstrumentServer(twin)
     server.start()

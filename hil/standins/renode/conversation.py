@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hil.errors import Blocked
 from hil.images import Image
-from hil.standins.renode.line import Line
+from hil.standins.renode.line import RenodeLine
 from hil.standins.renode.platform import Platform
 from hil.standins.renode.robot import Robot
 
@@ -21,7 +21,7 @@ TAKEN = "Unable to create"  # Renode's message about a socket that it cannot ope
 
 
 @dataclass(frozen=True)
-class Machine:
+class RenodeMachine:
     """A board as Renode builds it: its name, its platform, and the file that contains the platform's description."""
 
     name: str
@@ -29,7 +29,7 @@ class Machine:
     repl: Path
 
 
-def boot(robot: Robot, machine: Machine, image: Image, line: Line, cargo: Cargo = ()) -> None:
+def boot(robot: Robot, machine: RenodeMachine, image: Image, line: RenodeLine, cargo: Cargo = ()) -> None:
     """Replace the previous machine by a new one, run its firmware until it waits for its first byte, and let it run on.
 
     Args:

@@ -17,7 +17,7 @@ CHUNK = 4096
 CONNECT_S = 10.0
 
 
-class Line:
+class RenodeLine:
     """A permanent pseudo-terminal, and a connection to the terminal of the current machine.
 
     Attributes:

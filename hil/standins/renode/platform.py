@@ -20,7 +20,7 @@ PLATFORMS = Path(__file__).parent / "platforms"
 
 
 @dataclass(frozen=True)
-class Stage:
+class PlatformStage:
     """One stage of the start: run for a time, then write registers.
 
     Attributes:
@@ -55,7 +55,7 @@ class Platform:
     registers: tuple[tuple[str, int, int], ...]
     values: tuple[tuple[int, int], ...]
     commands: tuple[str, ...]
-    boot: tuple[Stage, ...]
+    boot: tuple[PlatformStage, ...]
 
 
 def why_not(board: str) -> str | None:
@@ -90,7 +90,7 @@ def load_platform(board: Board) -> Platform:
         tuple((name, start, size) for name, (start, size) in raw["registers"].items()),
         _pairs(raw["values"]),
         tuple(raw.get("commands", ())),
-        tuple(Stage(stage.get("after"), stage["run_s"], _pairs(stage["write"])) for stage in raw["boot"]),
+        tuple(PlatformStage(stage.get("after"), stage["run_s"], _pairs(stage["write"])) for stage in raw["boot"]),
     )
 
 

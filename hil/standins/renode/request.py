@@ -10,7 +10,7 @@ from hil.images import Image
 
 
 @dataclass(frozen=True)
-class Request:
+class RenodeRequest:
     """A board of the catalogue, the ELF file of its firmware, and (address, file) of what lies beside it in flash."""
 
     board: str
@@ -18,7 +18,7 @@ class Request:
     cargo: tuple[tuple[int, Path], ...] = ()
 
     @classmethod
-    def for_image(cls, board: str, image: Image, folder: Path) -> Request:
+    def for_image(cls, board: str, image: Image, folder: Path) -> RenodeRequest:
         """Return the request for an image; its cargo is written to files in `folder`."""
         cargo = tuple((address, folder / f"cargo-{address:08x}.bin") for address, _ in image.cargo)
         for (_, file), (_, data) in zip(cargo, image.cargo, strict=True):
@@ -26,7 +26,7 @@ class Request:
         return cls(board, image.path, cargo)
 
     @classmethod
-    def of(cls, line: bytes) -> Request:
+    def of(cls, line: bytes) -> RenodeRequest:
         """Parse a line made by `to_line`."""
         fields = json.loads(line)
         return cls(fields["board"], Path(fields["elf"]), tuple((at, Path(file)) for at, file in fields["cargo"]))

@@ -16,12 +16,12 @@ from hil import boards
 from hil.errors import Blocked, RigError
 from hil.images import image_of
 from hil.standins.parent_watchdog import die_with_parent
-from hil.standins.renode.conversation import Machine, boot, instructions
+from hil.standins.renode.conversation import RenodeMachine, boot, instructions
 from hil.standins.renode.environment import private_environment
-from hil.standins.renode.line import Line
+from hil.standins.renode.line import RenodeLine
 from hil.standins.renode.platform import description, load_platform
 from hil.standins.renode.process import RenodeProcess
-from hil.standins.renode.request import Request
+from hil.standins.renode.request import RenodeRequest
 from hil.standins.renode.robot import DEADLINE_S, Robot
 from hil.standins.renode.start import cure, program, version
 
@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
         if os.getppid() != options.parent_pid:
             return 0  # the parent ended before die_with_parent
         cargo = tuple((int(address, 0), Path(file)) for address, file in options.cargo)
-        return _serve(Request(options.board, options.elf, cargo), options.folder)
+        return _serve(RenodeRequest(options.board, options.elf, cargo), options.folder)
     except RigError as error:
         _print({"blocked": error.reason if isinstance(error, Blocked) else str(error)})
         return 2
@@ -74,17 +74,17 @@ def _ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _serve(first: Request, folder: Path) -> int:
+def _serve(first: RenodeRequest, folder: Path) -> int:
     path = program()
     if path is None:
         raise Blocked("bench", f"renode is not installed: {cure()}.")
     environment = private_environment(folder)
     found = ".".join(map(str, version(path, environment)))
-    line = Line()
+    line = RenodeLine()
     renode = RenodeProcess(path, environment, sys.stderr.buffer)
     robot: Robot | None = None
     try:
-        request: Request | None = first
+        request: RenodeRequest | None = first
         robot = renode.connect()
         while request is not None:
             _boot(renode, robot, request, folder, line)
@@ -105,20 +105,20 @@ def _serve(first: Request, folder: Path) -> int:
             line.close()
 
 
-def _boot(renode: RenodeProcess, robot: Robot, request: Request, folder: Path, line: Line) -> None:
+def _boot(renode: RenodeProcess, robot: Robot, request: RenodeRequest, folder: Path, line: RenodeLine) -> None:
     board = boards.load(request.board)
     platform = load_platform(board)
     repl = folder / f"{board.name}.repl"
     repl.write_text(description(board, platform), encoding="utf-8")
     robot.deadline_s = DEADLINE_S
     try:
-        boot(robot, Machine(board.name, platform, repl), image_of(board.name, request.elf), line, request.cargo)
+        boot(robot, RenodeMachine(board.name, platform, repl), image_of(board.name, request.elf), line, request.cargo)
     except Blocked:
         renode.explain(f"at {robot.last!r}, while it built {board.name}")
         raise
 
 
-def _next_request(renode: RenodeProcess, line: Line, board: str) -> Request | None:
+def _next_request(renode: RenodeProcess, line: RenodeLine, board: str) -> RenodeRequest | None:
     """Carry the serial line until the next request; return None if Renode ends or standard input closes."""
     received = b""
     while (end := renode.end(f"while it ran {board}")) is None:
@@ -128,7 +128,7 @@ def _next_request(renode: RenodeProcess, line: Line, board: str) -> Request | No
                 return None
             received += part
             if received.endswith(b"\n"):
-                return Request.of(received)
+                return RenodeRequest.of(received)
     _log(end)
     return None
 

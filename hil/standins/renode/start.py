@@ -22,7 +22,7 @@ from hil.standins.kinds import StandInKind
 from hil.standins.process import StandIn
 from hil.standins.renode.environment import private_environment
 from hil.standins.renode.platform import PLATFORMS, why_not
-from hil.standins.renode.request import Request
+from hil.standins.renode.request import RenodeRequest
 
 OLDEST = (1, 16, 0)  # docs/renode.md: older versions update DWT only at synchronisation points
 VERSION_DEADLINE_S = 30.0
@@ -132,7 +132,7 @@ class Renode(StandIn):
         """Replace the machine by a board after reset. Raises Blocked as `start_renode`."""
         self.alive()
         assert self.folder is not None  # of start_renode
-        self.ask(Request.for_image(board.name, image, self.folder).to_line())
+        self.ask(RenodeRequest.for_image(board.name, image, self.folder).to_line())
         return True
 
 
@@ -148,7 +148,7 @@ def start_renode(board: Board, image: Image, log: Path) -> StandIn:
         Blocked: Renode is missing or too old, cannot stand in for the board, or did not start.
     """
     folder = Path(tempfile.mkdtemp(prefix="trainrig-renode-"))
-    request = Request.for_image(board.name, image, folder)
+    request = RenodeRequest.for_image(board.name, image, folder)
     command = module_command(
         "hil.standins.renode", "--board", board.name, "--elf", str(image.path),
         "--folder", str(folder), "--parent-pid", str(os.getpid()),

@@ -13,7 +13,7 @@ from pyocd.core.memory_interface import MemoryInterface
 from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.machine import Machine
-from hil.standins.virtual.runner import Runner
+from hil.standins.virtual.runner import ChipRunner
 
 # Byte read from a closed memory. The flash window of an RP2040 does not fault while the SSI is set up for commands, and
 # pyOCD reads it in that state before it programs a new chip. The value that silicon returns then is not documented.
@@ -31,7 +31,7 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
         bus: returns the bus for register addresses; default: the machine's own bus.
     """
 
-    def __init__(self, runner: Runner, bus: Callable[[Machine], Bus] = lambda machine: machine.bus) -> None:
+    def __init__(self, runner: ChipRunner, bus: Callable[[Machine], Bus] = lambda machine: machine.bus) -> None:
         self._runner = runner
         self._bus = bus
 

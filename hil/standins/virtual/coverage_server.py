@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable
 
 from hil.standins.virtual.meter.server import InstrumentServer
-from hil.standins.virtual.runner import Runner
+from hil.standins.virtual.runner import ChipRunner
 
 
 class CoverageRequests:
     """Answers the requests of a client."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: ChipRunner) -> None:
         self._runner = runner
 
     def execute(self, line: str) -> str:
@@ -29,6 +29,6 @@ class CoverageRequests:
         return json.dumps({"error": f"unknown request {line[:20]!r}: send clear or read"})
 
 
-def coverage_server(runner: Runner, log: Callable[[str], None]) -> InstrumentServer:
+def coverage_server(runner: ChipRunner, log: Callable[[str], None]) -> InstrumentServer:
     """Return the server of a chip; `log` receives one line for each refused connection."""
     return InstrumentServer(CoverageRequests(runner), log)

@@ -8,13 +8,13 @@ from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.chip.nrf52840.chip import Nrf52840
 from hil.standins.virtual.chip_memory import ChipMemory
 from hil.standins.virtual.debug_port import DebugPort, PortId
-from hil.standins.virtual.runner import Runner
+from hil.standins.virtual.runner import ChipRunner
 
 # SW-DP version 1, and the AHB-AP of Cortex-M4 (ARM DDI 0439B, debug).
 _IDENTITY = PortId(dpidr=0x2BA01477, ap_idr=0x24770011, rom_table=0xE00FF003)
 
 
-def debug_ports(runner: Runner) -> list[DebugPort]:
+def debug_ports(runner: ChipRunner) -> list[DebugPort]:
     """Return the one debug port."""
     return [DebugPort(LockableMemory(runner), _IDENTITY, ControlPort(runner))]
 
@@ -44,7 +44,7 @@ class ControlPort:
         runner: runs the chip.
     """
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: ChipRunner) -> None:
         self._runner = runner
 
     def read(self, register: int) -> int:

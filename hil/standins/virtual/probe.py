@@ -11,8 +11,8 @@ from pyocd.core.memory_interface import MemoryInterface
 from pyocd.probe.debug_probe import DebugProbe
 
 from hil.standins.virtual.debug_port import DebugPort
-from hil.standins.virtual.runner import Runner
-from hil.standins.virtual.wire import Wire
+from hil.standins.virtual.runner import ChipRunner
+from hil.standins.virtual.wire import SwdWire
 
 
 class VirtualProbe(DebugProbe):  # type: ignore[misc]  # pyOCD comes without types
@@ -25,11 +25,11 @@ class VirtualProbe(DebugProbe):  # type: ignore[misc]  # pyOCD comes without typ
         reset_line: whether the reset output of the probe is wired to the chip; if not, asserting it does nothing.
     """
 
-    def __init__(self, runner: Runner, unique_id: str, ports: Sequence[DebugPort], reset_line: bool) -> None:
+    def __init__(self, runner: ChipRunner, unique_id: str, ports: Sequence[DebugPort], reset_line: bool) -> None:
         super().__init__()
         self._runner = runner
         self._id = unique_id
-        self._wire = Wire(ports, lambda: runner.dead)
+        self._wire = SwdWire(ports, lambda: runner.dead)
         self._reset_line = reset_line
         self._open = False
         self._protocol: DebugProbe.Protocol | None = None

@@ -17,7 +17,7 @@ _IDLE_S = 0.5
 _TURN_S = 0.002
 
 
-class Runner:
+class ChipRunner:
     """Runs a machine at full speed while it has work, and sleeps while it has none.
 
     Args:

@@ -13,7 +13,7 @@ _BATCH = 256
 _ENOUGH = 8192  # bytes queued for the chip before the rest stays in the terminal
 
 
-class SerialLine:
+class VirtualSerialLine:
     """Serial line; an event source in virtual time (machine.Source), attached before the UART that it feeds.
 
     Args:

@@ -17,15 +17,15 @@ from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.coverage_server import coverage_server
 from hil.standins.virtual.inject import Injection, schedule
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.power_supply import PowerSupply
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.supply import Activity, Supply
 from hil.standins.virtual.meter.twins import find_virtual_meter
 from hil.standins.virtual.probe import VirtualProbe
 from hil.standins.virtual.probe_server import OwnProbeServer
-from hil.standins.virtual.runner import Runner
-from hil.standins.virtual.serial_line import SerialLine
+from hil.standins.virtual.runner import ChipRunner
+from hil.standins.virtual.serial_line import VirtualSerialLine
 from hil.standins.virtual.symbols import Symbols
 from hil.standins.virtual.uart import SerialPort
 
@@ -74,17 +74,17 @@ class VirtualBoard:
         self._flash_file = wanted.flash
         self._reported: object = None
         self._port = SerialPort(lambda: self._runner.notify(), log)
-        self._line = SerialLine(self._port, wanted.injections)
+        self._line = VirtualSerialLine(self._port, wanted.injections)
         self._chip = self._model.build(np.random.default_rng(wanted.seed), self._line.take, self._note_edge, log)
         self._line.connect(self._chip.serial, self._chip.clock)
         self._chip.sources.insert(0, self._line)
         schedule(self._chip, wanted.injections, log)
         self._load_flash()
-        self._runner = Runner(self._chip, after_slice=self._after_slice)
+        self._runner = ChipRunner(self._chip, after_slice=self._after_slice)
         self._supply = Supply(self._model.currents, self._activity)
         twin, rng = find_virtual_meter(wanted.meter), np.random.default_rng(wanted.seed)
         self._meter_model = wanted.meter
-        self._meter = twin.server(twin.make(self._supply, Errors.draw(twin.limits, rng), rng), log)
+        self._meter = twin.server(twin.make(self._supply, Flaws.draw(twin.limits, rng), rng), log)
         self._rng = np.random.default_rng([wanted.seed, 1])
         self._power = InstrumentServer(PowerSupply(self._model.currents.volt, self._switch), log)
         self._coverage = coverage_server(self._runner, log)

@@ -16,7 +16,7 @@ _JTAG_TO_DORMANT = 0x33BBBBBA
 _WRITE_TARGETSEL = 8, 0x99
 
 
-class Wire:
+class SwdWire:
     """The SWD wire with its debug ports.
 
     Args:

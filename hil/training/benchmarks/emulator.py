@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hil.benchmarks.rows import Row
 from hil.images.images import kernel_image
-from hil.standins.virtual.chip.ended import Ended
+from hil.standins.virtual.chip.ended import RunEnd
 from hil.training.benchmarks.kernels.machine import KernelMachine
 from hil.training.benchmarks.kernels.niti import Niti
 from hil.training.benchmarks.kernels.shapes import Shape
@@ -30,7 +30,7 @@ class _Timed(KernelMachine):
 
     instructions, seconds = 0, 0.0
 
-    def run(self, limit: int) -> Ended:
+    def run(self, limit: int) -> RunEnd:
         began, before = time.thread_time(), self._core.count
         ended = super().run(limit)
         self.seconds += time.thread_time() - began

@@ -28,23 +28,23 @@ from hil.energy.meter_kind import METERS
 from hil.errors import Blocked, RigError
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.lpm01a import Lpm01a
-from hil.meters.measured_window import Recorder, take
+from hil.meters.measured_window import WindowRecorder, take
 from hil.meters.meter import Host, Setting
 from hil.meters.open import open_meter
 from hil.record.interval_trace import record_interval
 from hil.record.power_trace import read_facts
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
 from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi
 from hil.standins.virtual.meter.scpi_instrument import ScpiInstrument
-from hil.standins.virtual.meter.serial_meter import Wire
+from hil.standins.virtual.meter.serial_meter import MeterWire
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 from tests.unit.meters.board import Board, served
 
 PS = 10**12
-EXACT = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+EXACT = Flaws(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SHEET = load_data_sheet("lpm01a")
 
 
@@ -56,7 +56,7 @@ def lpm01a(levels: list[tuple[float, float]], edges: list[tuple[float, int]]) ->
         np.array([a for _, a in levels]),
         [(round(at * PS), up) for at, up in edges],
     )
-    wire = Wire(VirtualLpm01a(truth, EXACT, np.random.default_rng(1), time))
+    wire = MeterWire(VirtualLpm01a(truth, EXACT, np.random.default_rng(1), time))
     return Lpm01a(wire, SHEET, Host(time.seconds, time.sleep)), time
 
 
@@ -67,7 +67,7 @@ def options(**changed: object) -> argparse.Namespace:
     )
 
 
-def recorder(folder: Path) -> Recorder:
+def recorder(folder: Path) -> WindowRecorder:
     """Write the trace to a folder."""
     return partial(record_interval, folder)
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.truth import ScriptedTrace
 
 PS, HANGS_S = 10**12, 90
 IDENTITY = b"KEITHLEY INSTRUMENTS,MODEL 2450,04096331,1.7.12b\n"
-EXACT = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+EXACT = Flaws(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class WallTime:

@@ -21,7 +21,7 @@ from hil.errors import Blocked
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.measured_window import take
 from hil.meters.meter import Host, Setting
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
@@ -29,7 +29,7 @@ from tests.unit.commands.test_measure import options, recorder
 from tests.unit.meters.board import served
 
 PS = 10**12
-EXACT = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+EXACT = Flaws(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SHEET = load_data_sheet("keithley-2450")
 VOLT, ASLEEP_A, PERIOD_S, BUSY_S = 3.3, 0.005, 3.0, 0.5
 BOUNCE_S = 20e-6

@@ -7,10 +7,10 @@ import numpy as np
 from hil.benchmarks.energy.simulated_board import Load, Stage
 from hil.energy.capture import Capture, Edge
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.truth import VirtualTime, mean_current
 
-NONE = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NONE = Flaws(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Scene:
@@ -22,7 +22,7 @@ class Scene:
         seed: int,
         interval_s: float,
         aperture_s: float,
-        errors: Errors = NONE,
+        errors: Flaws = NONE,
         jitter: float = 0.0,
         sharp: bool = False,
     ):

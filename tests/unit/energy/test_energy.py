@@ -19,7 +19,7 @@ from hil.errors import Blocked
 
 pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from tests.unit.energy.energy_scene import NONE, Scene
 
 SHEET = load_data_sheet("keithley-2450")
@@ -129,7 +129,7 @@ def test_both_intervals_cover_the_truth(spread):
     hits = [0, 0]
     for seed in range(60):
         rng = np.random.default_rng([9, seed])
-        errors = Errors(*[float(rng.uniform(-limit, limit)) for limit in (USED.gain, USED.offset_a, SHEET.voltage_gain, SHEET.voltage_offset_v, SHEET.timebase)], USED.noise_a, 0.0, 0.0)  # fmt: skip
+        errors = Flaws(*[float(rng.uniform(-limit, limit)) for limit in (USED.gain, USED.offset_a, SHEET.voltage_gain, SHEET.voltage_offset_v, SHEET.timebase)], USED.noise_a, 0.0, 0.0)  # fmt: skip
         result = evaluate(windows(load=replace(LOAD, spread=spread), errors=errors, seed=seed))
         true = LOAD.net(USED.burden_v / USED.amperes * float(rng.uniform(0, 1)))
         hits[0] += result.limits[0] <= true <= result.limits[1]

@@ -14,7 +14,7 @@ from hil.energy.window import window_of
 
 pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from tests.unit.energy.energy_scene import NONE, Scene
 
 SHEET = load_data_sheet("keithley-dmm6500")
@@ -73,10 +73,10 @@ def test_the_intervals_cover_the_truth():
     hits = dict.fromkeys(("perturb", "forward", "update"), 0)
     for seed in range(40):
         rng = np.random.default_rng([3, seed])
-        limits = Limits(
+        limits = FlawLimits(
             USED.gain, USED.offset_a, SHEET.voltage_gain, SHEET.voltage_offset_v, SHEET.timebase, USED.noise_a
         )
-        errors = Errors.draw(limits, rng)
+        errors = Flaws.draw(limits, rng)
         _, phases = measured(1e-4, seed, errors=errors, load=load, sharp=False)
         for name, phase in phases.items():
             u, k = combined(phase.contributions), coverage_factor(effective_dof(phase.contributions))

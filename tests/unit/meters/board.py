@@ -7,13 +7,13 @@ import contextlib
 import numpy as np
 
 from hil.meters.meter import Host, Setting
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 from hil.visa import VisaSession
 
 SECOND = 10**12
-NO_ERRORS = Errors(0, 0, 0, 0, 0, 0, 0, 0)
+NO_ERRORS = Flaws(0, 0, 0, 0, 0, 0, 0, 0)
 IDLE_S, AWAKE_A, ASLEEP_A, VOLT = 0.1, 0.06, 0.02, 3.3
 
 

@@ -15,7 +15,7 @@ from hil.energy.meter_kind import METERS
 from hil.energy.window import Window, window_of
 from hil.meters.meter import Host, HostMarked, Setting
 from hil.meters.window_edges import with_both_edges
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.truth import VirtualTime
 from hil.visa import VisaSession
 from tests.unit.meters.unmarked_scene import Line
@@ -23,7 +23,7 @@ from tests.unit.meters.unmarked_scene import Line
 PS, VOLT = 10**12, 3.3
 LATE_S, SHORT_MS, PATIENT_MS = 0.5, 250, 3000
 LOAD = Load(0.04, (0.3, 0.5, 0.2), (0.062, 0.081, 0.045), 0.012, 0.0, VOLT)
-QUIET = Errors(0, 0, 0, 0, 0, 0, 0, 0)
+QUIET = Flaws(0, 0, 0, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hil.meters.keithley_dmm import KeithleyDmm
 from hil.meters.keysight_34465a import Keysight34465A
 from hil.meters.keysight_n6705c import KeysightN6705C
 from hil.meters.meter import Host, Setting
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.supply import Activity, Currents, Supply
 from hil.standins.virtual.meter.truth import VirtualTime
@@ -59,7 +59,7 @@ def test_every_twin_reads_a_virtual_board(key):
     board, sheet = SleepyBoard(), load_data_sheet(key)
     twin = find_virtual_meter(key)
     rng = np.random.default_rng(5)
-    instrument = twin.make(board.supply, Errors.draw(replace(twin.limits, timebase=0.0), rng), rng)
+    instrument = twin.make(board.supply, Flaws.draw(replace(twin.limits, timebase=0.0), rng), rng)
     with served(instrument, sheet.name) as session:
         meter = DRIVERS[key](session, sheet, Host(board.time.seconds, board.time.sleep))
         meter.configure(Setting(3.3, 0.1, 0.002, 0.1, 0.5))

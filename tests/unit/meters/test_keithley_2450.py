@@ -12,7 +12,7 @@ from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.meter import InvalidWindow
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.keithley_2450 import LIMITS, VirtualKeithley2450
 from tests.unit.meters.board import NO_ERRORS, Board, energy_between_edges, served
 
@@ -21,14 +21,14 @@ WITHIN_S = 30.0
 
 
 @contextlib.contextmanager
-def metered(board: Board, errors: Errors = NO_ERRORS, seed: int = 1):
+def metered(board: Board, errors: Flaws = NO_ERRORS, seed: int = 1):
     """Yield driver and twin, wired to a board."""
     twin = VirtualKeithley2450(board.truth, errors, np.random.default_rng(seed), board.time)
     with served(twin, SHEET.name) as session:
         yield Keithley2450(session, SHEET, board.host), twin
 
 
-def captured(board: Board, errors: Errors = NO_ERRORS):
+def captured(board: Board, errors: Flaws = NO_ERRORS):
     with metered(board, errors) as (meter, _):
         meter.configure(board.setting)
         meter.arm()
@@ -52,7 +52,7 @@ def test_a_window_is_parted_by_the_edges_and_its_energy_is_true():
 @pytest.mark.parametrize("seed", range(8))
 def test_an_instrument_within_its_data_sheet_reads_within_it(seed):
     board = Board()
-    errors = Errors.draw(LIMITS, np.random.default_rng(seed))
+    errors = Flaws.draw(LIMITS, np.random.default_rng(seed))
     capture = captured(board, errors)
     steps = (capture.t_s > capture.edges[0].t_s) & (capture.t_s < capture.edges[1].t_s - capture.interval_s)
     limit = 0.0004 * 0.06 + 600e-9 + 5 * LIMITS.noise_a / 0.002**0.5
@@ -71,7 +71,7 @@ def test_a_board_that_takes_its_time_to_begin_is_waited_for():
 
 def test_a_fast_clock_shows_in_the_time_stamps():
     board = Board(busy_s=0.5)
-    errors = Errors(0, 0, 0, 0, 0.1, 0, 0, 0)
+    errors = Flaws(0, 0, 0, 0, 0.1, 0, 0, 0)
     capture = captured(board, errors)
     assert capture.edges[1].t_s - capture.edges[0].t_s == pytest.approx(0.55, abs=0.0023)
 
@@ -161,7 +161,7 @@ def test_a_range_that_changes_within_a_window_is_spoiled_and_the_next_window_has
 def test_not_a_number_is_spoiled(monkeypatch):
     board = Board()
     with metered(board) as (meter, _), pytest.raises(InvalidWindow, match="not numbers"):
-        monkeypatch.setattr(Errors, "current", lambda self, true, *_: np.where(np.arange(len(true)) == 3, np.nan, true))
+        monkeypatch.setattr(Flaws, "current", lambda self, true, *_: np.where(np.arange(len(true)) == 3, np.nan, true))
         meter.configure(board.setting)
         meter.arm()
         meter.capture(WITHIN_S)
@@ -198,8 +198,8 @@ def test_a_window_beyond_its_memory_blocks():
 
 def test_limits_outside_the_data_sheet_are_seen():
     board = Board()
-    wide = Limits(0.05, 0, 0, 0, 0, 0)
-    errors = Errors.draw(wide, np.random.default_rng(3))
+    wide = FlawLimits(0.05, 0, 0, 0, 0, 0)
+    errors = Flaws.draw(wide, np.random.default_rng(3))
     assert abs(energy_between_edges(captured(board, errors)) / board.energy() - 1) == pytest.approx(
         abs(errors.gain), abs=0.005
     )

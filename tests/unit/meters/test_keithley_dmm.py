@@ -15,7 +15,7 @@ from hil.errors import Blocked
 from hil.meters import keithley_dmm
 from hil.meters.keithley_dmm import KeithleyDmm
 from hil.meters.meter import InvalidWindow
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.keithley_dmm import LIMITS, VirtualKeithleyDmm
 from tests.unit.meters.board import NO_ERRORS, Board, energy_between_edges, served
 
@@ -30,13 +30,13 @@ def board_at(rate_hz: float, **how) -> Board:
 
 
 @contextlib.contextmanager
-def metered(board: Board, errors: Errors = NO_ERRORS, seed: int = 1, model: str = "DMM6500"):
+def metered(board: Board, errors: Flaws = NO_ERRORS, seed: int = 1, model: str = "DMM6500"):
     twin = VirtualKeithleyDmm(board.truth, errors, np.random.default_rng(seed), board.time, model)
     with served(twin, SHEET.name) as session:
         yield KeithleyDmm(session, replace(SHEET, identity=f"MODEL {model}"), board.host), twin
 
 
-def captured(board: Board, errors: Errors = NO_ERRORS, model: str = "DMM6500"):
+def captured(board: Board, errors: Flaws = NO_ERRORS, model: str = "DMM6500"):
     with metered(board, errors, model=model) as (meter, _):
         meter.configure(board.setting)
         meter.arm()
@@ -58,7 +58,7 @@ def test_energy_and_edges_are_true_at_any_rate(rate, model):
 @pytest.mark.parametrize("seed", range(4))
 def test_an_instrument_within_its_data_sheet_reads_within_it(seed):
     board = board_at(20_000)
-    capture = captured(board, Errors.draw(LIMITS, np.random.default_rng(seed)))
+    capture = captured(board, Flaws.draw(LIMITS, np.random.default_rng(seed)))
     limit = LIMITS.gain * board.energy() + (LIMITS.offset_a * 0.51 + 0.06 / 20_000) * 3.3
     assert energy_between_edges(capture) == pytest.approx(board.energy(), abs=limit)
 
@@ -149,7 +149,7 @@ def small(monkeypatch):
 def test_a_window_longer_than_its_memory_is_read_while_it_lasts(small, rise_s):
     """Twelve times the ring: every reading is there once and in order, what the pieces sum up to is the truth, and no piece is long."""
     board = board_at(10_000, rise_s=rise_s, busy_s=2.4056789)
-    with metered(board, Errors(0, 0, 0, 0, 0, 1e-9, 0, 0)) as (meter, _):
+    with metered(board, Flaws(0, 0, 0, 0, 0, 1e-9, 0, 0)) as (meter, _):
         meter.configure(board.setting)
         assert meter._buffers.ring and meter._buffers.sizes["steps"] == 2_000
         meter.arm()

@@ -14,7 +14,7 @@ from hil.errors import Blocked
 from hil.meters.keysight_34465a import Keysight34465A
 from hil.meters.meter import Host, HostMarked, InvalidWindow
 from hil.meters.window_edges import with_both_edges
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.keysight_34465a import LIMITS, VirtualKeysight34465A
 from tests.unit.meters.board import NO_ERRORS, SECOND, Board, energy_between_edges, served
 
@@ -29,13 +29,13 @@ def board_at(interval_s: float, **how) -> Board:
 
 
 @contextlib.contextmanager
-def metered(board: Board, errors: Errors = NO_ERRORS, seed: int = 1):
+def metered(board: Board, errors: Flaws = NO_ERRORS, seed: int = 1):
     twin = VirtualKeysight34465A(board.truth, errors, np.random.default_rng(seed), board.time)
     with served(twin, SHEET.name) as session:
         yield Keysight34465A(session, SHEET, board.host), twin
 
 
-def captured(board: Board, errors: Errors = NO_ERRORS, before=lambda twin: None, between=lambda twin: None):
+def captured(board: Board, errors: Flaws = NO_ERRORS, before=lambda twin: None, between=lambda twin: None):
     with metered(board, errors) as (meter, twin):
         before(twin)
         meter.configure(board.setting)
@@ -71,7 +71,7 @@ def test_a_window_begins_at_its_one_edge(interval):
 @pytest.mark.parametrize("seed", range(4))
 def test_an_instrument_within_its_data_sheet_reads_within_it(seed):
     board = board_at(0.001)
-    capture = captured(board, Errors.draw(LIMITS, np.random.default_rng(seed)))
+    capture = captured(board, Flaws.draw(LIMITS, np.random.default_rng(seed)))
     assert energy(board, capture) == pytest.approx(board.energy(), abs=0.001 * 0.06 * 3.3 + 0.001 * board.energy())
 
 
@@ -108,7 +108,7 @@ def test_beyond_the_range_is_spoiled_and_says_so():
 def test_a_range_that_changes_and_not_a_number_are_spoiled(monkeypatch):
     with pytest.raises(InvalidWindow, match="was changed within a window"):
         captured(board_at(0.001), between=lambda twin: twin.execute("CURR:RANG 1"))
-    monkeypatch.setattr(Errors, "current", lambda self, true, *_: np.where(np.arange(len(true)) == 3, np.nan, true))
+    monkeypatch.setattr(Flaws, "current", lambda self, true, *_: np.where(np.arange(len(true)) == 3, np.nan, true))
     with pytest.raises(InvalidWindow, match="not numbers"):
         captured(board_at(0.001))
 

@@ -12,7 +12,7 @@ from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
 from hil.meters.keysight_n6705c import KeysightN6705C
 from hil.meters.meter import Host, InvalidWindow
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.keysight_n6705c import LIMITS, VirtualKeysightN6705C
 from tests.unit.meters.board import NO_ERRORS, Board, energy_between_edges, served
 
@@ -27,7 +27,7 @@ def board_at(interval_s: float = 0.001, **how) -> Board:
 
 
 @contextlib.contextmanager
-def metered(board: Board, errors: Errors = NO_ERRORS, seed: int = 1):
+def metered(board: Board, errors: Flaws = NO_ERRORS, seed: int = 1):
     twin = VirtualKeysightN6705C(board.truth, errors, np.random.default_rng(seed), board.time)
     with served(twin, SHEET.name) as session:
         yield KeysightN6705C(session, SHEET, board.host), twin
@@ -35,7 +35,7 @@ def metered(board: Board, errors: Errors = NO_ERRORS, seed: int = 1):
 
 def captured(
     board: Board,
-    errors: Errors = NO_ERRORS,
+    errors: Flaws = NO_ERRORS,
     before=lambda twin: None,
     between=lambda twin: None,
     within_s: float = WITHIN_S,
@@ -64,7 +64,7 @@ def test_the_log_holds_the_window_and_edges_lie_where_they_are_said_to_be(interv
 @pytest.mark.parametrize("seed", range(4))
 def test_an_instrument_within_its_data_sheet_reads_within_it(seed):
     board = board_at()
-    capture = captured(board, Errors.draw(LIMITS, np.random.default_rng(seed)))
+    capture = captured(board, Flaws.draw(LIMITS, np.random.default_rng(seed)))
     for edge, true in zip(capture.edges, (board.rise, board.fall), strict=True):
         assert abs(edge.t_s - true / 1e12) <= edge.half_s
     assert energy_between_edges(capture) == pytest.approx(
@@ -127,7 +127,7 @@ def test_a_range_that_changes_and_not_a_number_are_spoiled(monkeypatch):
         captured(board_at(), between=lambda twin: twin.execute("SENS:ELOG:CURR:RANG 3,(@1)"))
     with pytest.raises(InvalidWindow, match="was changed within a window"):
         captured(board_at(), between=lambda twin: twin.execute("SENS:ELOG:CURR:RANG:AUTO ON,(@1)"))
-    monkeypatch.setattr(Errors, "current", lambda self, true, *_: np.full(len(true), np.nan))
+    monkeypatch.setattr(Flaws, "current", lambda self, true, *_: np.full(len(true), np.nan))
     with pytest.raises(InvalidWindow, match="not numbers"):
         captured(board_at())
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from hil.energy.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 from hil.visa import VisaSession
 
@@ -67,10 +67,10 @@ class Line:
         return f"TCPIP0::127.0.0.1::{self.port}::SOCKET"
 
 
-def limits(sheet: DataSheet, range_a: float) -> Limits:
+def limits(sheet: DataSheet, range_a: float) -> FlawLimits:
     """What the data sheet allows on a range."""
     one = sheet.range_for(range_a)
-    return Limits(
+    return FlawLimits(
         one.gain,
         one.offset_a,
         sheet.voltage_gain,
@@ -123,7 +123,7 @@ class Scene:
         self.trace = ScriptedTrace(
             self.time, np.round(np.array(times) * PS).astype(np.int64), scale * np.array(levels), edges, VOLT
         )
-        self.errors = Errors.draw(limits(sheet, range_a), rng)
+        self.errors = Flaws.draw(limits(sheet, range_a), rng)
         self.line = Line(make(self.trace, self.errors, rng, self.time))
         self.meter = None
         self.slowest_s = 0.0  # a host that cannot wait for less

@@ -24,7 +24,7 @@ def figures(path: Path, **options: object) -> dict[str, object]:
     capture = read_csv(path, **options)  # type: ignore[arg-type]
     running = IntervalSums()
     running.add(capture)
-    accuracy = manual_readings.Accuracy(1e-6)
+    accuracy = manual_readings.ReadingAccuracy(1e-6)
     return evaluate(running.result(), manual_readings.declared_sheet("file", accuracy, capture), "file", 1)
 
 

@@ -105,7 +105,7 @@ def test_rows_that_are_missing_over_a_change_of_the_power(tmp_path: Path, missin
     )
     if count:
         sheet = manual_readings.declared_sheet(
-            "file", manual_readings.Accuracy(0.01, 0.0), read_csv(tmp_path / "js.csv")
+            "file", manual_readings.ReadingAccuracy(0.01, 0.0), read_csv(tmp_path / "js.csv")
         )
         flags = evaluate(found, sheet, "file", 1)["flags"]
         assert (

@@ -13,7 +13,7 @@ from wired import PS, SETTING, board, energy, host, true_energy
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
 from hil.meters.joulescope import RANGES, Joulescope, open_driver
-from hil.meters.joulescope_stream import Levels, Samples
+from hil.meters.joulescope_stream import JoulescopeSamples, Levels
 from hil.meters.meter import InvalidWindow, Setting
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime, mean_current
 
@@ -249,7 +249,7 @@ def test_edges_are_found_however_the_bits_are_cut() -> None:
 
 
 def test_gaps_between_pieces_are_counted() -> None:
-    samples = Samples()
+    samples = JoulescopeSamples()
     for begin, count in ((0, 10), (20, 5), (40, 5)):
         samples("", {"sample_id": begin, "sample_rate": 1000, "decimate_factor": 2, "data": np.ones(count, np.float32)})
     times, values, missing = samples.take()

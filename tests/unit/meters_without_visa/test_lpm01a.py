@@ -17,9 +17,9 @@ from hil.meters.lpm01a import Lpm01a
 from hil.meters.lpm01a_stream import Stream
 from hil.meters.meter import InvalidWindow, Setting
 from hil.meters.serial_line import SerialLine
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
-from hil.standins.virtual.meter.serial_meter import SerialServer, Wire
+from hil.standins.virtual.meter.serial_meter import MeterWire, SerialServer
 from hil.standins.virtual.meter.truth import VirtualTime
 
 SHEET = load_data_sheet("lpm01a")
@@ -38,7 +38,7 @@ def servers() -> Iterator[list[SerialServer]]:
         server.close()
 
 
-def twin(time: VirtualTime, errors: Errors = EXACT, **options: object) -> VirtualLpm01a:
+def twin(time: VirtualTime, errors: Flaws = EXACT, **options: object) -> VirtualLpm01a:
     pulses = bool(options.pop("pulses", False))
     begin = float(options.pop("begin", 1.0))  # type: ignore[arg-type]
     peak = float(options.pop("peak", AWAKE))  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ def twin(time: VirtualTime, errors: Errors = EXACT, **options: object) -> Virtua
 
 def meter_of(instrument: VirtualLpm01a, time: VirtualTime) -> Lpm01a:
     """Return the driver on the instrument's own end of the line."""
-    meter = Lpm01a(Wire(instrument), SHEET, host(time))
+    meter = Lpm01a(MeterWire(instrument), SHEET, host(time))
     meter.configure(SETTING)
     return meter
 
@@ -77,7 +77,7 @@ def test_energy_of_many_instruments_is_within_their_data_sheet(both: bool) -> No
     for _ in range(10):
         time = VirtualTime()
         gain = float(rng.uniform(-0.02, 0.02))
-        instrument = twin(time, Errors(gain, 0.0, 0.0, 0.0, 50e-6, 1e-7, 0.0, 0.0), pulses=not both, both=both)
+        instrument = twin(time, Flaws(gain, 0.0, 0.0, 0.0, 50e-6, 1e-7, 0.0, 0.0), pulses=not both, both=both)
         meter = meter_of(instrument, time)
         meter.arm()
         capture = meter.capture(20.0)
@@ -185,7 +185,7 @@ def test_one_that_another_program_left_running_is_stopped(time: VirtualTime) -> 
 
 def test_another_device_is_refused(time: VirtualTime) -> None:
     with pytest.raises(Blocked, match="not a ST X-NUCLEO-LPM01A"):
-        Lpm01a(Wire(twin(time, present="Something else")), SHEET, host(time))
+        Lpm01a(MeterWire(twin(time, present="Something else")), SHEET, host(time))
 
 
 def test_a_voltage_it_has_not_and_a_current_it_cannot_feed(time: VirtualTime) -> None:
@@ -258,7 +258,7 @@ def test_time_stamps_tell_how_many_readings_are_missing() -> None:
 
 def test_the_clock_of_the_twin_is_off_by_its_time_base(time: VirtualTime) -> None:
     """A study draws the time base too: an instrument whose clock is 1 % fast makes 1 % more readings of the same second."""
-    instrument = twin(time, Errors(0.0, 0.0, 0.0, 0.0, 0.01, 0.0, 0.0, 0.0))
+    instrument = twin(time, Flaws(0.0, 0.0, 0.0, 0.0, 0.01, 0.0, 0.0, 0.0))
     for command in ("htc", "output energy", "freq 1k", "start"):
         instrument.take(f"{command}\n".encode())
     time.ps += 2 * PS
@@ -273,12 +273,12 @@ def test_the_interval_covers_instruments_of_the_data_sheet_and_not_those_beyond_
 ) -> None:
     """Forty instruments, steps of 0.2 ms to 0.3 s: the interval of `hil measure` covers about 95 % (300 of them: 95.0 %; three times beyond: 39 %)."""
     used = SHEET.ranges[0]
-    limits = Limits(used.gain, used.offset_a, SHEET.voltage_gain, 0.0, SHEET.timebase, 1e-6)
+    limits = FlawLimits(used.gain, used.offset_a, SHEET.voltage_gain, 0.0, SHEET.timebase, 1e-6)
     rng, covered = np.random.default_rng(11), 0
     for _ in range(40):
         time, step_s = VirtualTime(), float(10 ** rng.uniform(-3.7, -0.5))
         truth = board(time, begin=1.0 + float(rng.uniform(0, 0.01)), steps=max(1, int(1 / step_s)), step_s=step_s)
-        meter = meter_of(VirtualLpm01a(truth, Errors.draw(limits, rng, beyond), rng, time), time)
+        meter = meter_of(VirtualLpm01a(truth, Flaws.draw(limits, rng, beyond), rng, time), time)
         meter.arm()
         capture = meter.capture(30.0)
         sums = IntervalSums()

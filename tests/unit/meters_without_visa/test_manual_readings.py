@@ -11,7 +11,7 @@ from hil.energy.capture import Edge
 from hil.errors import RigError
 from hil.meters.csv_file import read_csv
 from hil.meters.csv_units import ENERGY_J, TIME_S
-from hil.meters.manual_readings import FROM_FILE, TYPED_IN, Accuracy, declared_sheet, typed, typed_capture
+from hil.meters.manual_readings import FROM_FILE, TYPED_IN, ReadingAccuracy, declared_sheet, typed, typed_capture
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_typed_reading_is_one_mean_over_its_time() -> None:
     capture = typed_capture(typed("3.6 mWh", ENERGY_J, "energy"), typed("60.0 s", TIME_S, "duration"), 5.0)
     assert capture.power_w == pytest.approx([0.216]) and capture.current_a == pytest.approx([0.0432])
     assert [edge.t_s for edge in capture.edges] == [0.0, 60.0] and capture.edges[0].half_s == pytest.approx(0.025)
-    sheet = declared_sheet(TYPED_IN, Accuracy(0.01), capture)
+    sheet = declared_sheet(TYPED_IN, ReadingAccuracy(0.01), capture)
     assert (
         sheet.identity == "typed in"
         and sheet.kind == "integrating"
@@ -59,7 +59,7 @@ def test_current_and_voltage(csv_file: Path) -> None:
         Edge(pytest.approx(0.0005), pytest.approx(0.0005), True),
         Edge(pytest.approx(0.0025), pytest.approx(0.0005), False),
     )
-    assert declared_sheet(FROM_FILE, Accuracy(0.01, 1e-4), capture).kind == "point"
+    assert declared_sheet(FROM_FILE, ReadingAccuracy(0.01, 1e-4), capture).kind == "point"
 
 
 def test_semicolons_a_byte_order_mark_and_a_voltage_beside(csv_file: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
 def test_an_accuracy_that_is_none(share: float) -> None:
     with pytest.raises(RigError, match="declare a share"):
-        Accuracy(share)
+        ReadingAccuracy(share)
 
 
 def test_a_clock_goes_on_over_midnight(csv_file: Path) -> None:

@@ -15,7 +15,7 @@ from hil.meters.serial_line import SerialLine
 from hil.meters.tc66c import Tc66c
 from hil.meters.tc66c_record import decrypt, name_of, parse
 from hil.standins.virtual.meter.aes import Aes
-from hil.standins.virtual.meter.serial_meter import SerialServer, Wire
+from hil.standins.virtual.meter.serial_meter import MeterWire, SerialServer
 from hil.standins.virtual.meter.tc66c import DEGREES, VirtualTc66c
 from hil.standins.virtual.meter.truth import VirtualTime
 
@@ -29,7 +29,7 @@ def twin(time: VirtualTime, begin: float = 0.5, **options: object) -> VirtualTc6
 
 
 def meter_of(instrument: VirtualTc66c, time: VirtualTime) -> Tc66c:
-    meter = Tc66c(Wire(instrument), SHEET, host(time))
+    meter = Tc66c(MeterWire(instrument), SHEET, host(time))
     meter.configure(SLOW)
     return meter
 
@@ -143,7 +143,7 @@ def test_its_own_temperature_is_told_with_its_sign(monkeypatch: pytest.MonkeyPat
 def test_another_meter_is_refused() -> None:
     time = VirtualTime()
     with pytest.raises(Blocked, match="not a RuiDeng TC66C"):
-        Tc66c(Wire(twin(time, name="UM34")), SHEET, host(time))
+        Tc66c(MeterWire(twin(time, name="UM34")), SHEET, host(time))
 
 
 def test_every_bit_of_a_record_is_under_its_checksum() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 
 from hil.energy.capture import Capture
 from hil.meters.meter import Host, Setting
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 
 PS = 10**12
-EXACT = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+EXACT = Flaws(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SETTING = Setting(volt=3.3, range_a=0.04, interval_s=0.001, idle_s=0.2, window_s=1.0)
 ASLEEP, AWAKE = 0.010, 0.030
 

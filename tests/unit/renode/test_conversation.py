@@ -17,9 +17,9 @@ from hil import boards
 from hil.errors import Blocked
 from hil.images import image_of
 from hil.standins.renode import process
-from hil.standins.renode.conversation import Machine, boot, instructions, number
+from hil.standins.renode.conversation import RenodeMachine, boot, instructions, number
 from hil.standins.renode.environment import private_environment
-from hil.standins.renode.line import Line
+from hil.standins.renode.line import RenodeLine
 from hil.standins.renode.platform import description, load_platform
 from hil.standins.renode.process import RenodeProcess
 from hil.standins.renode.robot import Robot
@@ -52,21 +52,21 @@ def connected(install: Install, tmp_path: Path) -> Iterator[Connect]:
 
 
 @pytest.fixture
-def line() -> Iterator[Line]:
-    line = Line()
+def line() -> Iterator[RenodeLine]:
+    line = RenodeLine()
     yield line
     line.close()
 
 
-def boot_board(robot: Robot, folder: Path, line: Line, name: str = BOARD.name) -> None:
+def boot_board(robot: Robot, folder: Path, line: RenodeLine, name: str = BOARD.name) -> None:
     board = boards.load(name)
     platform = load_platform(board)
     repl = folder / "a board.repl"  # with a space
     repl.write_text(description(board, platform))
-    boot(robot, Machine(board.name, platform, repl), image_of(name), line)
+    boot(robot, RenodeMachine(board.name, platform, repl), image_of(name), line)
 
 
-def test_the_whole_conversation(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_the_whole_conversation(connected: Connect, tmp_path: Path, line: RenodeLine) -> None:
     robot = connected()
     boot_board(robot, tmp_path, line)
     assert instructions(robot) == 0x12D687
@@ -95,7 +95,7 @@ def test_the_whole_conversation(connected: Connect, tmp_path: Path, line: Line) 
     ]
 
 
-def test_a_network_in_flash_is_loaded(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_a_network_in_flash_is_loaded(connected: Connect, tmp_path: Path, line: RenodeLine) -> None:
     robot = connected()
     network = tmp_path / "a network.bin"
     network.write_bytes(bytes(range(256)) * 300)
@@ -103,23 +103,25 @@ def test_a_network_in_flash_is_loaded(connected: Connect, tmp_path: Path, line: 
     assert room is not None
     platform, repl = load_platform(BOARD), tmp_path / "board.repl"
     repl.write_text(description(BOARD, platform))
-    boot(robot, Machine(BOARD.name, platform, repl), IMAGE, line, ((room.start, network),))
+    boot(robot, RenodeMachine(BOARD.name, platform, repl), IMAGE, line, ((room.start, network),))
     for offset in (0, 4, 0x10000, 299 * 256 + 252):
         word = int.from_bytes(network.read_bytes()[offset : offset + 4], "little")
         assert number(robot.execute(f"sysbus ReadDoubleWord 0x{room.start + offset:08X}")) == word
 
 
-def test_a_network_that_falls_into_no_memory(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_a_network_that_falls_into_no_memory(connected: Connect, tmp_path: Path, line: RenodeLine) -> None:
     robot = connected()
     network = tmp_path / "network.bin"
     network.write_bytes(b"HNET" * 100)
     platform, repl = load_platform(BOARD), tmp_path / "board.repl"
     repl.write_text(description(BOARD, platform))
     with pytest.raises(Blocked, match="Renode holds 0x00000000 at 0x70000000 where network.bin has 0x54454E48"):
-        boot(robot, Machine(BOARD.name, platform, repl), IMAGE, line, ((0x70000000, network),))
+        boot(robot, RenodeMachine(BOARD.name, platform, repl), IMAGE, line, ((0x70000000, network),))
 
 
-def test_the_crystal_of_the_nrf52840_starts_after_its_task(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_the_crystal_of_the_nrf52840_starts_after_its_task(
+    connected: Connect, tmp_path: Path, line: RenodeLine
+) -> None:
     """Product Specification, CLOCK: 0.36 ms from TASKS_HFCLKSTART to EVENTS_HFCLKSTARTED, which the port clears before."""
     robot = connected()
     boot_board(robot, tmp_path, line, "nrf52840")
@@ -131,22 +133,22 @@ def test_the_crystal_of_the_nrf52840_starts_after_its_task(connected: Connect, t
     assert "sysbus ReadDoubleWord 0x40000000" in before, "the task was not triggered before the first instruction"
 
 
-def test_one_board_after_another(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_one_board_after_another(connected: Connect, tmp_path: Path, line: RenodeLine) -> None:
     robot = connected()
     for name in ("stm32h7b3", "imxrt1062", "stm32h7b3"):
         boot_board(robot, tmp_path, line, name)
 
 
-def test_a_port_of_the_terminal_that_was_taken_meanwhile(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_a_port_of_the_terminal_that_was_taken_meanwhile(connected: Connect, tmp_path: Path, line: RenodeLine) -> None:
     boot_board(connected(busy=2), tmp_path, line)
 
 
-def test_a_terminal_that_never_finds_a_port(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_a_terminal_that_never_finds_a_port(connected: Connect, tmp_path: Path, line: RenodeLine) -> None:
     with pytest.raises(Blocked, match="Renode refused .*CreateServerSocketTerminal .*Address already in use"):
         boot_board(connected(busy=100), tmp_path, line)
 
 
-def test_a_refused_command_is_named_with_what_renode_says(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_a_refused_command_is_named_with_what_renode_says(connected: Connect, tmp_path: Path, line: RenodeLine) -> None:
     robot = connected(refuse="cpu VectorTableOffset")
     with pytest.raises(
         Blocked,
@@ -169,22 +171,22 @@ def test_a_command_that_hangs_ends_at_its_deadline(connected: Connect) -> None:
         instructions(robot)
 
 
-def test_a_renode_that_dies_at_a_command(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_a_renode_that_dies_at_a_command(connected: Connect, tmp_path: Path, line: RenodeLine) -> None:
     with pytest.raises(Blocked, match="cpu VectorTableOffset"):
         boot_board(connected(die="cpu"), tmp_path, line)
 
 
-def test_junk_in_the_place_of_a_reply(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_junk_in_the_place_of_a_reply(connected: Connect, tmp_path: Path, line: RenodeLine) -> None:
     with pytest.raises(Blocked, match=r"Renode refused ExecuteCommand mach create .*\(\*\*\* junk\)"):
         boot_board(connected(junk="mach create"), tmp_path, line)
 
 
-def test_an_image_that_falls_into_no_memory(connected: Connect, tmp_path: Path, line: Line) -> None:
+def test_an_image_that_falls_into_no_memory(connected: Connect, tmp_path: Path, line: RenodeLine) -> None:
     without = replace(BOARD, memory=tuple(region for region in BOARD.memory if region.name != "flash"))
     repl = tmp_path / "board.repl"
     repl.write_text(description(without, load_platform(BOARD)))
     with pytest.raises(Blocked, match=r"Renode holds 0x00000000 at 0x08000000 where stm32h7b3.elf has 0x20004000"):
-        boot(connected(), Machine(without.name, load_platform(BOARD), repl), IMAGE, line)
+        boot(connected(), RenodeMachine(without.name, load_platform(BOARD), repl), IMAGE, line)
 
 
 def test_no_robot_server_comes_up(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +201,7 @@ def test_what_is_no_number() -> None:
         number("nothing\n")
 
 
-def carried(line: Line, until: Callable[[], bool]) -> None:
+def carried(line: RenodeLine, until: Callable[[], bool]) -> None:
     quiet, other = socket.socketpair()
     end = time.monotonic() + 20
     while not until():
@@ -218,14 +220,14 @@ def some(read: Callable[[int], bytes]) -> bytes:
 
 
 @pytest.fixture
-def rig(line: Line) -> Iterator[int]:
+def rig(line: RenodeLine) -> Iterator[int]:
     """The rig's end of the line."""
     opened = os.open(line.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     yield opened
     os.close(opened)
 
 
-def test_the_line_carries_every_byte_both_ways(line: Line, rig: int) -> None:
+def test_the_line_carries_every_byte_both_ways(line: RenodeLine, rig: int) -> None:
     data = bytes(range(256)) * 400
     with socket.create_server(("127.0.0.1", 0)) as listening:
         line.connect(listening.getsockname()[1])
@@ -249,7 +251,7 @@ def test_the_line_carries_every_byte_both_ways(line: Line, rig: int) -> None:
     assert bytes(there) == bytes(back) == data
 
 
-def test_what_was_for_the_machine_before_is_dropped(line: Line, rig: int) -> None:
+def test_what_was_for_the_machine_before_is_dropped(line: RenodeLine, rig: int) -> None:
     os.write(rig, b"for nobody")
     select.select([line._master], [], [], 20)  # the kernel takes a moment to hand bytes to the other end
     with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
 from hil.standins.virtual.chip import core_registers as c
-from hil.standins.virtual.chip.core import Core, Ended
+from hil.standins.virtual.chip.core import ArmCore, RunEnd
 from hil.standins.virtual.chip.memories import Memory
 
 from . import programs
@@ -20,21 +20,21 @@ FLASH, RAM = 0x08000000, 0x20000000
 WFI = 0xBF30
 
 
-def make_core() -> Core:
+def make_core() -> ArmCore:
     memories = Memory("flash", FLASH, 0x10000, writable=False), Memory("ram", RAM, 0x10000)
-    return Core(memories, (), lambda address, size: 0, lambda address, size, value: None, UC_CPU_ARM_CORTEX_M7)
+    return ArmCore(memories, (), lambda address, size: 0, lambda address, size, value: None, UC_CPU_ARM_CORTEX_M7)
 
 
-def put(core: Core, address: int, code: bytes) -> None:
+def put(core: ArmCore, address: int, code: bytes) -> None:
     memory, offset = core.find(address, len(code))
     core.bytes[memory.name][offset : offset + len(code)] = list(code)
     core.code_changed()
     core.set(c.PC, address | 1)
 
 
-def count_of(core: Core, limit: int = 1 << 40) -> int:
+def count_of(core: ArmCore, limit: int = 1 << 40) -> int:
     before = core.count
-    while core.run(core.count + limit, watch=False) is Ended.LIMIT:
+    while core.run(core.count + limit, watch=False) is RunEnd.LIMIT:
         pass
     return core.count - before
 
@@ -105,7 +105,7 @@ def test_counts_are_those_of_single_steps(seed: int, base: int, slice_length: in
 def test_the_limit_ends_a_run_before_the_block_behind_it() -> None:
     core = make_core()
     put(core, FLASH, programs.LOOP)
-    assert core.run(10, watch=False) is Ended.LIMIT
+    assert core.run(10, watch=False) is RunEnd.LIMIT
     assert core.count == 5 + 2 * 3  # the first block with its two, then whole turns, to the first end at or past ten
     assert core.get(c.PC) == FLASH + 4
 
@@ -124,9 +124,9 @@ def test_a_breakpoint_stops_before_its_instruction() -> None:
     core = make_core()
     put(core, FLASH, programs.LOOP)
     core.set_breakpoints({FLASH + 6})
-    assert core.run(1 << 40, watch=False) is Ended.BREAKPOINT
+    assert core.run(1 << 40, watch=False) is RunEnd.BREAKPOINT
     assert (core.get(c.PC), core.count, core.get(c.R[0])) == (FLASH + 6, 3, 1)
-    assert core.step() is Ended.LIMIT
+    assert core.step() is RunEnd.LIMIT
     assert core.count == 4
     core.set_breakpoints(set())
     assert count_of(core) == 33 - 4

@@ -12,7 +12,7 @@ import unicorn
 from hil.images import image_of
 from hil.images.executed import Executed
 from hil.standins.virtual.chip import core_registers as c
-from hil.standins.virtual.chip.core import Core
+from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.chip.stm32h7b3.chip import Stm32H7B3
 
@@ -41,7 +41,7 @@ def follows_it(chip: Stm32H7B3, address: int) -> bool:
 class Witness:
     """Every instruction of a core, as Unicorn's own hook reports it before it executes."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: ArmCore) -> None:
         self.bytes: set[int] = set()
         self.followed: dict[int, set[int]] = {}
         self._end = 0

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.keithley_2450 import LIMITS, VirtualKeithley2450
 from hil.standins.virtual.meter.keithley_dmm import VirtualKeithleyDmm
 from hil.standins.virtual.meter.supply import Activity, Currents, Supply
 
 CURRENTS = Currents(0.09, 0.03, 0.01, 3.3, "of this test")
 SECOND = 10**12
-QUIET = replace(Errors.draw(LIMITS, np.random.default_rng(7)), timebase=0.0)
+QUIET = replace(Flaws.draw(LIMITS, np.random.default_rng(7)), timebase=0.0)
 
 
 class Load:

@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.ppk2 import LIMITS, USB, VirtualPpk2
-from hil.standins.virtual.meter.serial_meter import LiveSerialServer, SerialServer, Wire
+from hil.standins.virtual.meter.serial_meter import LiveSerialServer, MeterWire, SerialServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 
 library = pytest.importorskip("ppk2_api.ppk2_api", reason="the tests of the virtual PPK2 need ppk2-api")
 PS, VOLT = 10**12, 3.3
-EXACT = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+EXACT = Flaws(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 START, STOP, METADATA = b"\x06", b"\x07", b"\x19"
 SOURCE, AMPERE, ON, OFF = b"\x11\x02", b"\x11\x01", b"\x0c\x01", b"\x0c\x00"
 TO_3300_MV = b"\x0d\x0c\xe4"
@@ -36,7 +36,7 @@ def stairs(time: VirtualTime, levels: np.ndarray = LEVELS, edges: list[tuple[int
     return ScriptedTrace(time, begins, levels, edges or [], VOLT)
 
 
-def twin(truth: ScriptedTrace, errors: Errors = EXACT, seed: int = 3) -> VirtualPpk2:
+def twin(truth: ScriptedTrace, errors: Flaws = EXACT, seed: int = 3) -> VirtualPpk2:
     return VirtualPpk2(truth, errors, np.random.default_rng(seed))
 
 
@@ -51,7 +51,7 @@ def counters(words: np.ndarray) -> np.ndarray:
 
 def recorded(kit: VirtualPpk2, time: VirtualTime, seconds: float, step_s: float = 0.004) -> np.ndarray:
     """Return the words of a measurement of so many seconds, told at every step."""
-    wire = Wire(kit)
+    wire = MeterWire(kit)
     wire.write(FED)
     assert wire.read() == b""
     wire.write(START)
@@ -124,7 +124,7 @@ def settled_means(amps: np.ndarray) -> np.ndarray:
 def test_currents_in_all_ranges_are_within_the_published_accuracy(plug) -> None:
     for seed in range(2):
         time, limits = VirtualTime(), replace(LIMITS, timebase=0.0)
-        api, server = plug(twin(stairs(time), Errors.draw(limits, np.random.default_rng(seed)), seed))
+        api, server = plug(twin(stairs(time), Flaws.draw(limits, np.random.default_rng(seed)), seed))
         assert api.get_modifiers() is True
         amps, _, data = measured(api, server, time, LEVEL_S * len(LEVELS))
         ends = (words_of(data) >> 14 & 7).reshape(len(LEVELS), -1)[:, -1]
@@ -266,13 +266,13 @@ def test_commands_may_come_in_pieces_and_unknown_ones_do_nothing() -> None:
 
 def test_its_clock_is_off_by_its_time_base() -> None:
     time = VirtualTime()
-    fast = twin(stairs(time), Errors(0.0, 0.0, 0.0, 0.0, 0.01, 0.0, 0.0, 0.0))
+    fast = twin(stairs(time), Flaws(0.0, 0.0, 0.0, 0.0, 0.01, 0.0, 0.0, 0.0))
     assert len(recorded(fast, time, 0.1)) == 10_100
 
 
 def test_noise_is_half_the_resolution_of_the_range() -> None:
     time, rng = VirtualTime(), np.random.default_rng(8)
-    kit = twin(stairs(time, np.array([20e-3])), Errors(0.0, 0.0, 0.0, 0.0, 0.0, LIMITS.noise_a), int(rng.integers(99)))
+    kit = twin(stairs(time, np.array([20e-3])), Flaws(0.0, 0.0, 0.0, 0.0, 0.0, LIMITS.noise_a), int(rng.integers(99)))
     readings = (recorded(kit, time, 0.1) & 0x3FFF)[500:]
     counts = 25e-6 * 0.96 / (4 * 1.8 / 163840)  # about one ohm
     assert np.std(readings) == pytest.approx(np.hypot(counts, 12**-0.5), rel=0.1)

@@ -15,7 +15,7 @@ from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import page_hook
-from hil.standins.virtual.chip.core import Core, Ended
+from hil.standins.virtual.chip.core import ArmCore, RunEnd
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.page_hook import PageSlot
 
@@ -27,25 +27,25 @@ SETS_R0_TO, ADDS_TO_R0 = 0x2000, 0x3000  # movs r0, #n; adds r0, #n
 RETURNS, WFI = 0x4770, 0xBF30
 
 
-def make_core() -> Core:
+def make_core() -> ArmCore:
     memories = (
         Memory("flash", FLASH, 0x10000, writable=False), Memory("ram", RAM, RAM_SIZE), Memory("second", SECOND, 0x1000),
     )  # fmt: skip
-    return Core(memories, (), lambda address, size: 0, lambda address, size, value: None, UC_CPU_ARM_CORTEX_M7)
+    return ArmCore(memories, (), lambda address, size: 0, lambda address, size, value: None, UC_CPU_ARM_CORTEX_M7)
 
 
-def put(core: Core, *halfwords: int) -> None:
+def put(core: ArmCore, *halfwords: int) -> None:
     core.bytes["flash"][: 2 * len(halfwords)] = list(struct.pack(f"<{len(halfwords)}H", *halfwords))
     core.code_changed()
     core.set(c.PC, FLASH | 1)
     core.set(c.SP, RAM + RAM_SIZE)
 
 
-def run_until_sleep(core: Core, slice_length: int = 1 << 40) -> int:
+def run_until_sleep(core: ArmCore, slice_length: int = 1 << 40) -> int:
     before = core.count
-    while (ended := core.run(core.count + slice_length, watch=False)) is Ended.LIMIT:
+    while (ended := core.run(core.count + slice_length, watch=False)) is RunEnd.LIMIT:
         pass
-    assert ended is Ended.SLEEP, core.fault
+    assert ended is RunEnd.SLEEP, core.fault
     return core.count - before
 
 
@@ -81,7 +81,7 @@ def test_steps_into_ram(page: int) -> None:
     core.poke(page, struct.pack("<3H", SETS_R0_TO | 7, SETS_R0_TO | 8, SETS_R0_TO | 9))
     core.set(c.R[6], page | 1)
     for count, (pc, r0) in enumerate([(page, 0), (page + 2, 7), (page + 4, 8), (page + 6, 9)], start=1):
-        assert core.step() is Ended.LIMIT
+        assert core.step() is RunEnd.LIMIT
         assert (core.count, core.get(c.PC), core.get(c.R[0])) == (count, pc, r0)
 
 
@@ -111,13 +111,13 @@ def test_closed_and_opened_between_two_accesses(opcode: int) -> None:
     core.set(c.R[2], SECOND)
     run_until_sleep(core)
     core.open("second", False, "its clock is off")
-    assert core.run(core.count + 10, watch=False) is Ended.FAULT
+    assert core.run(core.count + 10, watch=False) is RunEnd.FAULT
     assert "second does not allow it (its clock is off)" in str(core.fault)
     core.fault = None
     core.open("second", True)
     run_until_sleep(core)
     core.resize("second", 0, "it is too small")
-    assert core.run(core.count + 10, watch=False) is Ended.FAULT
+    assert core.run(core.count + 10, watch=False) is RunEnd.FAULT
     assert "second does not allow it (it is too small)" in str(core.fault)
 
 

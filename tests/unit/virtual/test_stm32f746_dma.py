@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.stm32.dma import HTIF, TCIF, Stream
+from hil.standins.virtual.chip.stm32.dma import HTIF, TCIF, DmaStream
 from hil.standins.virtual.chip.stm32f746.chip import USART1_IRQ
 from hil.standins.virtual.chip.stm32f746.dma import IRQS as DMA2_IRQS
 
@@ -176,7 +176,7 @@ def test_a_stream_is_a_ring_or_a_buffer(
 ) -> None:
     """Brute force, byte by byte: contents, place, the number of events, and how far the next one is."""
     events: list[int] = []
-    stream = Stream(np.zeros(size, np.uint8), circular, events.append, half, complete)
+    stream = DmaStream(np.zeros(size, np.uint8), circular, events.append, half, complete)
     ring, place, seen = bytearray(size), 0, 0
     for data in pieces:
         taken = stream.put(data)

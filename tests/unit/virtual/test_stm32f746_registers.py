@@ -13,7 +13,7 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import WORD, Block
 from hil.standins.virtual.chip.stm32f746.chip import USART1_IRQ
 from hil.standins.virtual.chip.stm32f746.dma import IRQS as DMA2_IRQS
-from hil.standins.virtual.chip.stm32f746.identity import DbgMcu
+from hil.standins.virtual.chip.stm32f746.identity import Stm32F746DbgMcu
 
 from .f746 import F746
 from .stm32f746_svd import DEVIATIONS, REGISTERS, expected, mask
@@ -26,7 +26,7 @@ FEEDING = {"KR", "PR", "RLR", "SR"}  # of IWDG, whose window (WINR, SR.WVU) STM3
 
 def blocks(chip) -> dict[str, Block]:
     """Return the peripherals of the chip by name, those of the core left out."""
-    return {block.name: block for block in [*chip.blocks, DbgMcu()] if block.name not in ("SCB", "SYSTICK")}
+    return {block.name: block for block in [*chip.blocks, Stm32F746DbgMcu()] if block.name not in ("SCB", "SYSTICK")}
 
 
 def fields(register) -> int:
@@ -110,7 +110,7 @@ def test_the_watchdog_is_that_of_pyocd_s_svd(f746: F746, f429: dict[str, ET.Elem
 def test_addresses_and_interrupts_are_those_of_pyocd_s_svd(f746: F746, f429: dict[str, ET.Element]) -> None:
     for name in ("RCC", "PWR", "FLASH", "IWDG", "USART1"):
         assert blocks(f746.chip)[name].base == int(f429[name].findtext("baseAddress"), 0)
-    assert DbgMcu().base == int(f429["DBG"].findtext("baseAddress"), 0)
+    assert Stm32F746DbgMcu().base == int(f429["DBG"].findtext("baseAddress"), 0)
     numbers = {i.findtext("name"): int(i.findtext("value")) for p in f429.values() for i in p.iter("interrupt")}
     assert [numbers[f"DMA2_Stream{i}"] for i in range(8)] == list(DMA2_IRQS)
     assert numbers["USART1"] == USART1_IRQ

@@ -7,7 +7,7 @@ from pyocd.core import exceptions
 from pyocd.probe.swj import SWJSequenceSender
 
 from hil.standins.virtual.debug_port import DebugPort, PortId
-from hil.standins.virtual.wire import Wire
+from hil.standins.virtual.wire import SwdWire
 
 CORE_0, CORE_1 = 0x01002927, 0x11002927
 
@@ -15,16 +15,16 @@ CORE_0, CORE_1 = 0x01002927, 0x11002927
 class _Probe:
     """Hands pyOCD's own sequences to a wire."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: SwdWire) -> None:
         self.swj_sequence = wire.sequence
 
 
-def shared() -> tuple[Wire, SWJSequenceSender]:
-    wire = Wire([DebugPort(None, PortId(0x0BC12477, 0x04770031, 0xE00FF003, target)) for target in (CORE_0, CORE_1)])
+def shared() -> tuple[SwdWire, SWJSequenceSender]:
+    wire = SwdWire([DebugPort(None, PortId(0x0BC12477, 0x04770031, 0xE00FF003, target)) for target in (CORE_0, CORE_1)])
     return wire, SWJSequenceSender(_Probe(wire), True)
 
 
-def select(wire: Wire, target: int, wrong_parity: bool = False) -> None:
+def select(wire: SwdWire, target: int, wrong_parity: bool = False) -> None:
     parity = bin(target).count("1") & 1 ^ wrong_parity
     wire.packets([(8, 0x99), (5,), (33, target | parity << 32), (2, 0)])
 
@@ -63,6 +63,6 @@ def test_nobody_answers(wrong: str) -> None:
 
 
 def test_a_single_port_always_answers() -> None:
-    wire = Wire([DebugPort(None, PortId(0x6BA02477, 0x84770001, 0xE00FE003))])
+    wire = SwdWire([DebugPort(None, PortId(0x6BA02477, 0x84770001, 0xE00FE003))])
     SWJSequenceSender(_Probe(wire), False).switch_to_swd()
     assert wire.port.read_dp(0) == 0x6BA02477

@@ -18,7 +18,7 @@ from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip_memory import ChipMemory
 from hil.standins.virtual.debug_port import DebugPort, PortId
 from hil.standins.virtual.meter.supply import Currents
-from hil.standins.virtual.runner import Runner
+from hil.standins.virtual.runner import ChipRunner
 
 Send = Callable[[int], None]
 OnPin = Callable[[str, int, int, int], None]
@@ -38,13 +38,13 @@ class BoardModel:
     """
 
     build: Callable[[np.random.Generator, Send, OnPin, Log], Chip]
-    ports: Callable[[Runner], list[DebugPort]]
+    ports: Callable[[ChipRunner], list[DebugPort]]
     reset_line: bool
     pin: str
     currents: Currents
 
 
-def one_port(identity: PortId) -> Callable[[Runner], list[DebugPort]]:
+def one_port(identity: PortId) -> Callable[[ChipRunner], list[DebugPort]]:
     """Return the `ports` function of a board whose chip has one debug port with access to all memory."""
     return lambda runner: [DebugPort(ChipMemory(runner), identity)]
 

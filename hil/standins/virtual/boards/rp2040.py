@@ -11,7 +11,7 @@ from hil.standins.virtual.chip.rp2040.chip import Rp2040
 from hil.standins.virtual.chip_memory import ChipMemory
 from hil.standins.virtual.debug_port import DebugPort, PortId
 from hil.standins.virtual.meter.supply import Currents
-from hil.standins.virtual.runner import Runner
+from hil.standins.virtual.runner import ChipRunner
 
 LINE_BAUD = 921_600  # baud rate of the serial adapter
 # RP2040 data sheet, 2.3.4: two debug ports on one wire, selected by TARGETSEL (the rescue port is not modelled).
@@ -29,7 +29,7 @@ def _core_1(machine: Machine) -> Bus:
     return machine.core1
 
 
-def _ports(runner: Runner) -> list[DebugPort]:
+def _ports(runner: ChipRunner) -> list[DebugPort]:
     cores = ChipMemory(runner), ChipMemory(runner, _core_1)
     return [DebugPort(memory, identity) for memory, identity in zip(cores, PORTS, strict=True)]
 

@@ -17,8 +17,8 @@ from unicorn.unicorn_py3.unicorn import uclib
 from hil.standins.virtual.chip import block_hook
 from hil.standins.virtual.chip.core_registers import PC, XPSR, RegisterSet
 from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot, Stop
-from hil.standins.virtual.chip.coverage import Coverage
-from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, Ended
+from hil.standins.virtual.chip.coverage import CoveredCode
+from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, RunEnd
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.mapping import MappedMemories, Read, Write
 from hil.standins.virtual.chip.memories import Memory
@@ -29,12 +29,12 @@ EXC_RETURN = 0xFFFFFFE0  # the lowest value of LR that returns from an exception
 _COUNT = int(Slot.COUNT)
 # Hints at which Unicorn ends a run as at an undefined instruction, with pc after them (ARM DDI 0403E.e, A7.7).
 HINTS = {
-    b"\x20\xbf": Ended.EVENT_SLEEP, b"\xaf\xf3\x02\x80": Ended.EVENT_SLEEP,  # WFE
-    b"\x10\xbf": Ended.LIMIT, b"\xaf\xf3\x01\x80": Ended.LIMIT,  # YIELD: the run goes on
+    b"\x20\xbf": RunEnd.EVENT_SLEEP, b"\xaf\xf3\x02\x80": RunEnd.EVENT_SLEEP,  # WFE
+    b"\x10\xbf": RunEnd.LIMIT, b"\xaf\xf3\x01\x80": RunEnd.LIMIT,  # YIELD: the run goes on
 }  # fmt: skip
 
 
-class Core(MappedMemories):
+class ArmCore(MappedMemories):
     """A Cortex-M core executed by Unicorn.
 
     Args:
@@ -57,7 +57,7 @@ class Core(MappedMemories):
         self.state = self._shared.data  # access to an element takes a third of the time of an array's
         self._one = ctypes.c_uint32()
         self._one_reference = ctypes.byref(self._one)
-        self._ended: Ended | None = None
+        self._ended: RunEnd | None = None
         self._breakpoints: dict[int, object] = {}
         self._stale_code = False
         # Called first by code_changed(); they may change the contents of the memory again.
@@ -115,7 +115,7 @@ class Core(MappedMemories):
         """End the run at the next block. Any thread and register accesses may call this."""
         self.state[Slot.LIMIT] = 0
 
-    def run(self, limit: int, watch: bool) -> Ended:
+    def run(self, limit: int, watch: bool) -> RunEnd:
         """Run from the present pc until the instruction count reaches `limit` or another reason in `Ended`.
 
         Args:
@@ -127,7 +127,7 @@ class Core(MappedMemories):
         self.state[Slot.FLAGS] = 0
         return self._go(0)
 
-    def step(self) -> Ended:
+    def step(self) -> RunEnd:
         """Execute one instruction; an IT instruction together with its conditional instructions."""
         before = self.count
         together = self._at_once(self.peek(self.get(PC) & ~1, 2))
@@ -160,7 +160,7 @@ class Core(MappedMemories):
             )
             self._stale_code = True
 
-    def _go(self, instructions: int) -> Ended:
+    def _go(self, instructions: int) -> RunEnd:
         if self._make_changes() or self._stale_code:
             self.uc.ctl_flush_tb()  # type: ignore[attr-defined] # made at run time, from a table of controls
             self._pages.forget_code()
@@ -174,35 +174,35 @@ class Core(MappedMemories):
         error = uclib.uc_emu_start(self.handle, pc | 1, NOWHERE, 0, instructions)
         if self.fault is not None:
             self._subtract_unexecuted(self.get(PC))
-            return Ended.FAULT
+            return RunEnd.FAULT
         if self.state[Slot.STOPPED] == Stop.LIMIT:
-            return Ended.LIMIT
+            return RunEnd.LIMIT
         if self.state[Slot.STOPPED] == Stop.REFUSED:
             self._take_back_new(self.count, 0)
-            return Ended.REFUSED
+            return RunEnd.REFUSED
         pc = self.get(PC)
         ended = self._ended
         if error == unicorn.UC_ERR_INSN_INVALID:
             ended = self._invalid(pc)
         elif error != unicorn.UC_ERR_OK and ended is None:
             self.fault = ModelFault(f"the emulator stopped at 0x{pc:08X}: {unicorn.UcError(error)}")
-            ended = Ended.FAULT
+            ended = RunEnd.FAULT
         if ended is None:
-            ended = Ended.LIMIT if instructions else Ended.SLEEP
-        if ended is not Ended.EXCEPTION_RETURN:
+            ended = RunEnd.LIMIT if instructions else RunEnd.SLEEP
+        if ended is not RunEnd.EXCEPTION_RETURN:
             self._subtract_unexecuted(self.get(PC))
         return ended
 
-    def _invalid(self, pc: int) -> Ended:
+    def _invalid(self, pc: int) -> RunEnd:
         """Return the reason of UC_ERR_INSN_INVALID: cleared Thumb bit, a hint that Unicorn lacks, or undefined."""
         if not self.get(XPSR) & 1 << 24:
-            return Ended.INVALID_STATE
+            return RunEnd.INVALID_STATE
         # After a hint, pc is at the next instruction. If the block begins at pc, the instruction at pc is undefined.
         block = self.state[Slot.BLOCK]
         for hint, ended in HINTS.items():
             if pc - len(hint) >= block and self.peek(pc - len(hint), len(hint)) == hint:
                 return ended
-        return Ended.UNDEFINED
+        return RunEnd.UNDEFINED
 
     def _subtract_unexecuted(self, pc: int) -> None:
         """Take back the instructions of the last block from pc on: they were counted but not executed."""
@@ -232,7 +232,7 @@ class Core(MappedMemories):
         fixed = [m for m in self.memories if m.executable and not m.writable]
         changing = [m for m in self.memories if m.executable and m.writable]
         regions = fixed + changing
-        self.coverage = Coverage(regions)
+        self.coverage = CoveredCode(regions)
         self._counts = np.zeros(sum(m.size for m in fixed) // 2, np.uint16)
         self._sizes = np.zeros_like(self._counts)
         if len(regions) > MAX_REGIONS:
@@ -272,16 +272,16 @@ class Core(MappedMemories):
 
     def _on_breakpoint(self, _uc: unicorn.Uc, _address: int, _size: int, _data: object) -> None:
         if not self._stepping:
-            self._ended = Ended.BREAKPOINT
+            self._ended = RunEnd.BREAKPOINT
             self.uc.emu_stop()
 
     def _access_again(self) -> None:
-        self._ended = Ended.LIMIT
+        self._ended = RunEnd.LIMIT
 
     def _is_exception_return(self, address: int) -> bool:
         # Unicorn's cores without the security extension do not notice that a register set from outside switched to
         # handler mode: they branch to EXC_RETURN as to any address (B1.5.8).
         if address < EXC_RETURN or not self.get(XPSR) & 0x1FF:
             return False
-        self._ended = Ended.EXCEPTION_RETURN
+        self._ended = RunEnd.EXCEPTION_RETURN
         return True

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Source(Protocol):
+class EventSource(Protocol):
     """A peripheral that acts on its own in virtual time (picoseconds)."""
 
     def update(self, now: int) -> None: ...

@@ -86,10 +86,10 @@ class BreakpointUnitV1(WordBreakpoints):
         super().__init__("FPB", BREAKPOINTS, changed)
 
 
-class TraceM4(debug.Trace):
+class TraceM4(debug.TraceUnit):
     """DWT without the lock of CoreSight's later units."""
 
-    REGISTERS = tuple(r for r in debug.Trace.REGISTERS if r.name not in ("LAR", "LSR"))
+    REGISTERS = tuple(r for r in debug.TraceUnit.REGISTERS if r.name not in ("LAR", "LSR"))
 
     def __init__(self, counter: debug.Counter, control: debug.DebugControl, bus: Bus) -> None:
         super().__init__(counter, control, bus)

@@ -33,7 +33,7 @@ def private_peripherals(
     attach(scb, 0xB0, 0xF00)
     attach(debug.scs_ids(), 0x40, 0xFC0)
     attach(debug.BreakpointUnit(machine.core.set_breakpoints), 0x1000)
-    attach(debug.Trace(machine.core, machine.debug, machine.bus), 0x1000)
+    attach(debug.TraceUnit(machine.core, machine.debug, machine.bus), 0x1000)
     for table in debug.rom_tables():
         attach(table, 0x1000)
     return scb

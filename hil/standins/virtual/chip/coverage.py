@@ -9,7 +9,7 @@ from hil.standins.virtual.chip.count import MARGIN
 from hil.standins.virtual.chip.memories import Memory
 
 
-class Coverage:
+class CoveredCode:
     """The arrays in which the block hook keeps what the core has executed.
 
     Args:

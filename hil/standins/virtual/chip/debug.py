@@ -61,7 +61,7 @@ class Halting(Protocol):
 
 
 class Counter(Protocol):
-    """A counter of core clock cycles (core.Core)."""
+    """A counter of core clock cycles (core.ArmCore)."""
 
     @property
     def count(self) -> int: ...
@@ -141,7 +141,7 @@ class BreakpointUnit(Block):
         self._changed({c & ~1 for c in comparators if c & 1} if enabled else set())
 
 
-class Trace(Block):
+class TraceUnit(Block):
     """DWT: the cycle counter. The comparators are registers without effect, and the other counters do not count.
 
     Args:

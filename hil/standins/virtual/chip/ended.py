@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 
-class Ended(enum.Enum):
+class RunEnd(enum.Enum):
     """Why a run ended."""
 
     LIMIT = enum.auto()  # the count has reached the limit, or a pending exception may now be taken
@@ -22,11 +22,11 @@ class Ended(enum.Enum):
     FAULT = enum.auto()  # `fault` has the reason
 
 
-NOT_EXECUTED = (Ended.BKPT, Ended.BREAKPOINT, Ended.UNDEFINED, Ended.UNALIGNED, Ended.REFUSED, Ended.FAULT)
+NOT_EXECUTED = (RunEnd.BKPT, RunEnd.BREAKPOINT, RunEnd.UNDEFINED, RunEnd.UNALIGNED, RunEnd.REFUSED, RunEnd.FAULT)
 
 # Exception numbers from QEMU's target/arm/cpu.h, because Unicorn is based on QEMU. 4 is a data abort: only unaligned
-# accesses cause it, because the memory map catches all other causes (core.Core).
+# accesses cause it, because the memory map catches all other causes (core.ArmCore).
 BY_EXCEPTION = {
-    1: Ended.UNDEFINED, 2: Ended.SVC, 4: Ended.UNALIGNED, 7: Ended.BKPT, 8: Ended.EXCEPTION_RETURN, 17: Ended.REFUSED,
-    18: Ended.INVALID_STATE,
+    1: RunEnd.UNDEFINED, 2: RunEnd.SVC, 4: RunEnd.UNALIGNED, 7: RunEnd.BKPT, 8: RunEnd.EXCEPTION_RETURN,
+    17: RunEnd.REFUSED, 18: RunEnd.INVALID_STATE,
 }  # fmt: skip

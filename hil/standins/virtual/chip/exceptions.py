@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 from hil.standins.virtual.chip import core_registers as c
-from hil.standins.virtual.chip.core import Core
+from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.core_registers import FPCA, SPSEL, control_word
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.nvic import NMI, Nvic
@@ -29,7 +29,7 @@ class Exceptions:
         nvic: pending and active exceptions.
     """
 
-    def __init__(self, core: Core, nvic: Nvic) -> None:
+    def __init__(self, core: ArmCore, nvic: Nvic) -> None:
         self._core = core
         self._nvic = nvic
         self._frame = core.registers(*c.R[:4], c.R[12], c.LR, c.PC, c.XPSR, c.SP, c.CONTROL)

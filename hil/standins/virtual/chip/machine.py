@@ -13,10 +13,10 @@ from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import debug, nvic
 from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.clock import Clock
-from hil.standins.virtual.chip.core import Core
-from hil.standins.virtual.chip.core_spec import CoreSpec, Source
+from hil.standins.virtual.chip.core import ArmCore
+from hil.standins.virtual.chip.core_spec import CoreSpec, EventSource
 from hil.standins.virtual.chip.count import HAS_FP, Slot
-from hil.standins.virtual.chip.ended import Ended
+from hil.standins.virtual.chip.ended import RunEnd
 from hil.standins.virtual.chip.exceptions import Exceptions
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.halting import HaltingDebug
@@ -53,7 +53,7 @@ class Machine(ResetAndPower):
         self.spec = spec
         self.log = log
         self.bus = Bus()
-        self.core = Core(memories, peripherals, self.bus.read, self.bus.write, spec.cpu)
+        self.core = ArmCore(memories, peripherals, self.bus.read, self.bus.write, spec.cpu)
         count = partial(self.core.state.__getitem__, int(Slot.COUNT))
         self.clock = Clock(count, spec.reset_hz)
         self.nvic = nvic.Nvic(spec.interrupts, spec.priority_bits)
@@ -63,7 +63,7 @@ class Machine(ResetAndPower):
         self.debug = debug.DebugControl(self.halting, self.bus)
         self.faults = SynchronousFaults(self)
         self.scb = spec.private(self)
-        self.sources: list[Source] = [self.systick]
+        self.sources: list[EventSource] = [self.systick]
         self.blocks: list[Block] = [self.scb, self.systick]
         self.at_count: list[tuple[int, Callable[[], None]]] = []  # (instruction count, action), sorted
         self._waits_for_event = False
@@ -73,7 +73,7 @@ class Machine(ResetAndPower):
         """Attach a peripheral; if it is a `Source`, it also acts in virtual time."""
         self.bus.attach(block, size)
         self.blocks.append(block)
-        if isinstance(block, Source):
+        if isinstance(block, EventSource):
             self.sources.append(block)
 
     # running
@@ -175,16 +175,16 @@ class Machine(ResetAndPower):
         self.exceptions.enter(number, self.scb.value["VTOR"])
         self.core.state[Slot.EVENT] = 1
 
-    def _handle(self, ended: Ended) -> None:
-        if ended is Ended.LIMIT:
+    def _handle(self, ended: RunEnd) -> None:
+        if ended is RunEnd.LIMIT:
             return
         handlers = {
-            Ended.SLEEP: self._fall_asleep, Ended.EVENT_SLEEP: self._wait_for_event,
-            Ended.SVC: lambda: self.faults.take(nvic.SVCALL), Ended.BKPT: self.faults.handle_bkpt,
-            Ended.BREAKPOINT: self.faults.handle_bkpt, Ended.REFUSED: self._handle_refused,
-            Ended.UNDEFINED: self._handle_undefined, Ended.UNALIGNED: lambda: self.faults.usage("UNALIGNED"),
-            Ended.INVALID_STATE: lambda: self.faults.usage("INVSTATE"), Ended.EXCEPTION_RETURN: self._return,
-            Ended.FAULT: self._take_core_fault,
+            RunEnd.SLEEP: self._fall_asleep, RunEnd.EVENT_SLEEP: self._wait_for_event,
+            RunEnd.SVC: lambda: self.faults.take(nvic.SVCALL), RunEnd.BKPT: self.faults.handle_bkpt,
+            RunEnd.BREAKPOINT: self.faults.handle_bkpt, RunEnd.REFUSED: self._handle_refused,
+            RunEnd.UNDEFINED: self._handle_undefined, RunEnd.UNALIGNED: lambda: self.faults.usage("UNALIGNED"),
+            RunEnd.INVALID_STATE: lambda: self.faults.usage("INVSTATE"), RunEnd.EXCEPTION_RETURN: self._return,
+            RunEnd.FAULT: self._take_core_fault,
         }  # fmt: skip
         handlers[ended]()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip import core_registers as c
-from hil.standins.virtual.chip.core import Core
+from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.debug import C_DEBUGEN, VC_CORERESET, DebugControl
 from hil.standins.virtual.chip.exceptions import THUMB
@@ -24,7 +24,7 @@ class ResetAndPower:
 
     spec: CoreSpec
     log: Callable[[str], None]
-    core: Core
+    core: ArmCore
     nvic: Nvic
     halting: HaltingDebug
     debug: DebugControl

@@ -8,7 +8,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Limits:
+class FlawLimits:
     """Limits of error.
 
     Gains and time base are relative. Offsets are in A and V, the drift in A/s. Noise is the standard deviation in A and
@@ -25,11 +25,11 @@ class Limits:
     drift_a_per_s: float = 0.0
 
 
-class Errors(Limits):
+class Flaws(FlawLimits):
     """Errors of one instrument: signed, drawn once within limits."""
 
     @classmethod
-    def draw(cls, limits: Limits, rng: np.random.Generator, beyond: float = 1.0) -> Errors:
+    def draw(cls, limits: FlawLimits, rng: np.random.Generator, beyond: float = 1.0) -> Flaws:
         """Draw each error uniformly within its limit times `beyond`.
 
         With `beyond` above 1 a test can make a check fail. Noise is not drawn: it is that of the limits.

@@ -12,8 +12,14 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors
-from hil.standins.virtual.meter.keithley_trigger_model import INFINITE, Block, Buffer, Readings, TriggerModel
+from hil.standins.virtual.meter.errors import Flaws
+from hil.standins.virtual.meter.keithley_trigger_model import (
+    INFINITE,
+    ReadingBuffer,
+    Readings,
+    TriggerBlock,
+    TriggerModel,
+)
 from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, choice, number, words
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.timebase import Timebase
@@ -43,7 +49,7 @@ class KeithleyInstrument(ScpiInstrument):
     mainframe_hz = 50.0
 
     def __init__(
-        self, identity: str, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None,
+        self, identity: str, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualTime | None,
         commands: Mapping[str, Callable[[str], Answer]],
     ) -> None:  # fmt: skip
         self.truth, self.errors, self.rng = truth, errors, rng
@@ -80,7 +86,7 @@ class KeithleyInstrument(ScpiInstrument):
         for one in self._both_edges.values():
             one.restore()
         self.model.load()
-        self.model.buffers = {"defbuffer1": Buffer(DEFAULT_BUFFER, once=False)}
+        self.model.buffers = {"defbuffer1": ReadingBuffer(DEFAULT_BUFFER, once=False)}
 
     def timing(self) -> tuple[int, int]:
         """Return aperture (0 for an instant) and period of buffered readings, in picoseconds of its own clock.
@@ -128,7 +134,7 @@ class KeithleyInstrument(ScpiInstrument):
         name, size = two(argument)
         if name in self.model.buffers:
             raise ScpiError(1115)
-        self.model.buffers[name] = Buffer(int(number(size, 10, MOST_READINGS)), once=True)
+        self.model.buffers[name] = ReadingBuffer(int(number(size, 10, MOST_READINGS)), once=True)
 
     def _delete_buffer(self, argument: str) -> None:
         name = (words(argument) or [""])[0]
@@ -143,7 +149,7 @@ class KeithleyInstrument(ScpiInstrument):
             raise ScpiError(-224)
         buffer.once = mode.upper() == "ONCE"
 
-    def _buffer(self, argument: str) -> Buffer:
+    def _buffer(self, argument: str) -> ReadingBuffer:
         self.advance()
         found = self.model.buffers.get((words(argument) or [""])[0])
         if found is None:
@@ -166,25 +172,25 @@ class KeithleyInstrument(ScpiInstrument):
 
     # trigger model
 
-    def _add_block(self, place: str, block: Block) -> None:
+    def _add_block(self, place: str, block: TriggerBlock) -> None:
         self.model.blocks[int(number(place, 1, 63))] = block
 
     def _reading_block(self, argument: str) -> None:
         place, name, count = (*words(argument), "1")[:3]
         self._buffer(name)
         n = INFINITE if count.upper() == "INF" else int(number(count, 0, 1e6))
-        self._add_block(place, Block("measure", buffer=name, count=n))
+        self._add_block(place, TriggerBlock("measure", buffer=name, count=n))
 
     def _wait_block(self, argument: str) -> None:
         place, event = two(argument)
         line = choice({"DIGio1": "DIG1", "DIG1": "DIG1", "EXTernal": "EXT"})(event)
         if not self._both_edges[line].value or (line == "DIG1" and not self._line_is_trigger.value):
             raise ScpiError(-224)  # this subset waits for both edges
-        self._add_block(place, Block("wait"))
+        self._add_block(place, TriggerBlock("wait"))
 
     def _delay_block(self, argument: str) -> None:
         place, seconds = two(argument)
-        self._add_block(place, Block("delay", delay=int(number(seconds, 167e-9, 10_000) * PS_PER_S)))
+        self._add_block(place, TriggerBlock("delay", delay=int(number(seconds, 167e-9, 10_000) * PS_PER_S)))
 
     def _initiate(self, _argument: str) -> None:
         self.model.initiate(self.clock.own(self.truth.now()), *self.timing())

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.keithley import KeithleyInstrument
 from hil.standins.virtual.meter.polled_scpi import need_volt
 from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch
@@ -23,7 +23,7 @@ DEAD_PS = PS_PER_S // 4000
 LIMITED = 1 << 5  # source status: the current is at its limit (2450-901-01 Rev. B, 8-29)
 # The 10 mA range, one year (SPEC-2450 Rev. A, page 2): its offset is within that of every larger range. Voltage: 20 V
 # range.
-LIMITS = Limits(
+LIMITS = FlawLimits(
     gain=0.0002,
     offset_a=600e-9,
     voltage_gain=0.00015,
@@ -37,7 +37,7 @@ LIMITS = Limits(
 class VirtualKeithley2450(KeithleyInstrument):
     """A Keithley 2450 with the marker at digital line 1. Args: see KeithleyInstrument."""
 
-    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
+    def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
         self.range = RangeSetting((1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0), self.over_range)
         self._function = Setting("CURR:DC", choice({"CURRent[:DC]": "CURR:DC", "VOLTage[:DC]": "VOLT:DC"}, -104))
         self._nplc, self._autozero = Setting(1.0, between(0.01, 10)), Setting(True, switch)

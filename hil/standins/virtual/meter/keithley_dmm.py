@@ -11,14 +11,14 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.keithley import KeithleyInstrument
 from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, choice, number, whole
 from hil.standins.virtual.meter.scpi_instrument import Answer
 from hil.standins.virtual.meter.truth import Truth, VirtualTime
 
 # From the data sheets in hil/meters/data_sheets, 10 mA range; those of larger ranges include them. Assumed, as there.
-LIMITS = Limits(gain=0.001, offset_a=10e-6, voltage_gain=0.0, voltage_offset_v=0.0, timebase=100e-6, noise_a=5e-9)
+LIMITS = FlawLimits(gain=0.001, offset_a=10e-6, voltage_gain=0.0, voltage_offset_v=0.0, timebase=100e-6, noise_a=5e-9)
 SRATE = 100_000  # after *RST
 US = PS_PER_S // 10**6
 
@@ -32,7 +32,7 @@ class VirtualKeithleyDmm(KeithleyInstrument):
     over_range = 1.2
 
     def __init__(
-        self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None,
+        self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualTime | None = None,
         model: str = "DMM6500",
     ) -> None:  # fmt: skip
         self.range = RangeSetting((1e-4, 1e-3, 1e-2, 1e-1, 1.0, 3.0), self.over_range)

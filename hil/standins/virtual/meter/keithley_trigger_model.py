@@ -34,7 +34,7 @@ class Readings:
         return Readings(self.begin[chosen], self.current[chosen], self.voltage[chosen], self.status[chosen])
 
 
-class Buffer:
+class ReadingBuffer:
     """A reading buffer with a size in readings.
 
     When it is full, it discards new readings (`once`), or each new reading replaces the oldest one.
@@ -81,7 +81,7 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Block:
+class TriggerBlock:
     """One block: `measure` (buffer, count), `wait`, or `delay` (delay [ps])."""
 
     kind: str
@@ -99,12 +99,12 @@ class TriggerModel:
 
     def __init__(self, measure: Callable[[np.ndarray], Readings]) -> None:
         self._measure = measure
-        self.buffers: dict[str, Buffer] = {}
+        self.buffers: dict[str, ReadingBuffer] = {}
         self.load()
 
     def load(self) -> None:
         """Remove all blocks and stop."""
-        self.blocks: dict[int, Block] = {}
+        self.blocks: dict[int, TriggerBlock] = {}
         self.abort()
 
     def abort(self) -> None:
@@ -129,7 +129,7 @@ class TriggerModel:
             elif not self._execute(block, now):
                 return
 
-    def _execute(self, block: Block, now: int) -> bool:
+    def _execute(self, block: TriggerBlock, now: int) -> bool:
         """Execute one block up to `now`; return whether it has ended."""
         if block.kind == "measure":
             if not self._read_until(self._time, now):

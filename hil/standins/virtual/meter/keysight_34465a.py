@@ -15,14 +15,14 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch, whole
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 # From the data sheet in hil/meters/data_sheets, 10 mA range; those of larger ranges include them. Unverified, as there.
-LIMITS = Limits(gain=0.0005, offset_a=2e-6, voltage_gain=0.0, voltage_offset_v=0.0, timebase=100e-6, noise_a=10e-9)
+LIMITS = FlawLimits(gain=0.0005, offset_a=2e-6, voltage_gain=0.0, voltage_offset_v=0.0, timebase=100e-6, noise_a=10e-9)
 RANGES_A = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 3.0)
 OVER_RANGE, OVERFLOW = 1.2, 9.9e37
 STEP_S, BETWEEN_S = 20e-6, 20e-6
@@ -43,7 +43,7 @@ class VirtualKeysight34465A(ScpiInstrument):
         options: answer to *OPT?; without DIG there are no readings before a trigger.
     """
 
-    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
+    def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
         self._truth, self._errors_drawn, self._rng = truth, errors, rng
         self._clock = Timebase(errors.timebase)
         self.memory, self.options = MEMORY, "DIG"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.polled_scpi import need_volt
 from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, block
@@ -19,7 +19,7 @@ from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 # From the data sheet in hil/meters/data_sheets, 1 mA range; those of the larger ranges include them.
-LIMITS = Limits(
+LIMITS = FlawLimits(
     gain=0.0003,
     offset_a=100e-9,
     voltage_gain=0.00025,
@@ -49,7 +49,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
         late_s: delay [s] from the trigger to the begin of the log.
     """
 
-    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
+    def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
         self._truth, self._drawn, self._rng = truth, errors, rng
         self._clock = Timebase(errors.timebase)
         self.lost_share = self.late_s = 0.0

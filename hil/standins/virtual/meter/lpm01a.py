@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 PROMPT = "PowerShield > "
@@ -35,7 +35,7 @@ class VirtualLpm01a:
     """
 
     def __init__(
-        self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None,
+        self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualTime | None = None,
         present: str = "PowerShield present: trainrig,virtual", both: bool = True,
     ) -> None:  # fmt: skip
         self._truth, self._errors, self._rng, self._time = truth, errors, rng, time

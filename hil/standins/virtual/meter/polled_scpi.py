@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, switch
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth
@@ -19,7 +19,7 @@ OVER = 1.05  # a range reads up to this multiple of its nominal value
 LATENCY_S = (0.0005, 0.002)  # from query to answer; the reading is taken at a random instant in between
 
 
-class Waits(Protocol):
+class VirtualWait(Protocol):
     """A clock that `sleep` advances."""
 
     def sleep(self, seconds: float) -> None: ...
@@ -45,8 +45,8 @@ class PolledInstrument(ScpiInstrument):
     refresh_s = 0.0
 
     def __init__(
-        self, identity: str, commands: Mapping[str, Callable[[str], Answer]], truth: Truth, errors: Errors,
-        rng: np.random.Generator, time: Waits | None
+        self, identity: str, commands: Mapping[str, Callable[[str], Answer]], truth: Truth, errors: Flaws,
+        rng: np.random.Generator, time: VirtualWait | None
     ) -> None:  # fmt: skip
         super().__init__(identity, commands)
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
@@ -79,7 +79,7 @@ class PolledInstrument(ScpiInstrument):
 class VirtualPolledScpi(PolledInstrument):
     """A generic meter: MEASure:CURRent?, MEASure:VOLTage?, MEASure:POWer? and ranges; automatic range after *RST."""
 
-    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
+    def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualWait | None = None) -> None:
         self._range, self._average = RangeSetting(RANGES_A), Setting(False, switch)
         commands: dict[str, Callable[[str], Answer]] = {
             ":MEASure:CURRent[:DC]?": lambda _: self._read(0), ":MEASure:VOLTage[:DC]?": lambda _: self._read(1),

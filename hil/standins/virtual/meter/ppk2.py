@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.ppk2_calibration import RANGES, Calibration
 from hil.standins.virtual.meter.ppk2_ranges import RESOLUTION_A, RangeSwitch, Settling
 from hil.standins.virtual.meter.truth import Truth
@@ -23,7 +23,7 @@ USB = {"vid": 0x1915, "pid": 0xC00A, "product": "PPK2"}
 HERTZ = 100_000
 # Nordic's user guide gives 10 % as the typical accuracy of a mean, 15 % in the largest range. Offset and noise of a
 # sample are assumed: half the resolution of the range. The time base is assumed.
-LIMITS = Limits(
+LIMITS = FlawLimits(
     gain=0.10,
     offset_a=RESOLUTION_A[0] / 2,
     voltage_gain=0.0,
@@ -59,7 +59,7 @@ class VirtualPpk2:
         garbage: bytes that are sent before the first sample of the next measurement.
     """
 
-    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator) -> None:
+    def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator) -> None:
         self._truth, self._errors, self._rng = truth, errors, rng
         self.calibration = Calibration(rng)
         signs = rng.choice((-1.0, 1.0), (2, RANGES))

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors
-from hil.standins.virtual.meter.polled_scpi import Waits, need_volt
+from hil.standins.virtual.meter.errors import Flaws
+from hil.standins.virtual.meter.polled_scpi import VirtualWait, need_volt
 from hil.standins.virtual.meter.scpi import RangeSetting, Setting, between, choice, number, switch, whole
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, block
 from hil.standins.virtual.meter.truth import Truth
@@ -38,7 +38,7 @@ class VirtualRsNGU(ScpiInstrument):
         time: virtual time that advances by the latency; None if time advances by itself.
     """
 
-    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
+    def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualWait | None = None) -> None:
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
         self._range, self.output = RangeSetting(RANGES_A, 1.0001), Setting(False, switch)
         self._rate, self.triggered = Setting(RATES["S500K"], choice(RATES)), Setting(False, switch)

@@ -104,7 +104,7 @@ class LiveSerialServer(SerialServer):
         super().close()
 
 
-class Wire:
+class MeterWire:
     """A line to an instrument in the same process. A command and its answer take no time.
 
     Args:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors
-from hil.standins.virtual.meter.polled_scpi import LATENCY_S, OVERLOAD, Waits
+from hil.standins.virtual.meter.errors import Flaws
+from hil.standins.virtual.meter.polled_scpi import LATENCY_S, OVERLOAD, VirtualWait
 from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch, whole
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth, mean_current
@@ -37,7 +37,7 @@ class VirtualSiglentSDM3065X(ScpiInstrument):
         time: virtual time that advances by the latency; None if time advances by itself.
     """
 
-    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
+    def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualWait | None = None) -> None:
         self._range = RangeSetting(RANGES_A, 1.0001)
         self._nplc, self._count = Setting(10.0, _cycles), Setting(1, whole(1, MEMORY))
         self.null, self._null_a = Setting(False, switch), Setting(0.0, between(-12, 12))

@@ -8,7 +8,7 @@ import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.aes import Aes
-from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.truth import Truth
 
 MOST_A = 6.5
@@ -46,7 +46,7 @@ class VirtualTc66c:
         damaged: number of the next records that are damaged.
     """
 
-    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, name: str = "TC66") -> None:
+    def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, name: str = "TC66") -> None:
         self._truth, self._errors, self._rng, self._name = truth, errors, rng, name
         self._cipher = Aes(_KEY)
         self._typed = b""

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hil.errors import RigError, close_matches
-from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.keithley_2450 import LIMITS as LIMITS_2450
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.keithley_dmm import LIMITS as LIMITS_DMM
@@ -43,8 +43,8 @@ class MeterServer(Protocol):
 class VirtualMeterEntry:
     """A virtual instrument, the limits of its errors, and the server that fits it: of a socket or of a serial port."""
 
-    make: Callable[[Truth, Errors, np.random.Generator], Instrument | SerialMeter]
-    limits: Limits
+    make: Callable[[Truth, Flaws, np.random.Generator], Instrument | SerialMeter]
+    limits: FlawLimits
     server: Callable[[Any, Callable[[str], None]], MeterServer] = InstrumentServer
 
 

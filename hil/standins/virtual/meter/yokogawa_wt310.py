@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Errors
-from hil.standins.virtual.meter.polled_scpi import Waits
+from hil.standins.virtual.meter.errors import Flaws
+from hil.standins.virtual.meter.polled_scpi import VirtualWait
 from hil.standins.virtual.meter.scpi import ScpiError, Setting, between, choice, number, switch, whole, words
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth, mean_current
@@ -39,7 +39,7 @@ class VirtualYokogawaWT310(ScpiInstrument):
         time: virtual time that advances by the latency; None if time advances by itself.
     """
 
-    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
+    def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualWait | None = None) -> None:
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
         self._amperes = Setting(RANGES_A[-1], lambda argument: _known(argument.upper().rstrip("A"), RANGES_A))
         self._volts = Setting(RANGES_V[-1], lambda argument: _known(argument.upper().rstrip("V"), RANGES_V))

@@ -9,10 +9,10 @@ import numpy as np
 from unicorn import arm_const
 
 from hil.images.images import Image
-from hil.standins.virtual.chip.core import Core
+from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.core_registers import LR, PC, SP, XPSR, R
 from hil.standins.virtual.chip.count import NOT_V6M, Slot
-from hil.standins.virtual.chip.ended import Ended
+from hil.standins.virtual.chip.ended import RunEnd
 from hil.standins.virtual.chip.memories import Memory
 
 CODE, CODE_SIZE = 0x0800_0000, 1 << 20
@@ -38,7 +38,7 @@ class KernelMachine:
         self.result = 0  # of the last call
         self._symbols = image.symbols
         memories = Memory("code", CODE, CODE_SIZE, writable=False), Memory("data", DATA, DATA_SIZE, executable=False)
-        self._core = Core(memories, (), _no_peripheral, _no_peripheral, cpu)
+        self._core = ArmCore(memories, (), _no_peripheral, _no_peripheral, cpu)
         self._core.state[Slot.REFUSED] = refused
         for address, data in image.segments:
             at = address - CODE
@@ -90,12 +90,12 @@ class KernelMachine:
             core.set(register, value)
         before = core.count
         ended = self.run(before + MOST)
-        if ended is not Ended.BREAKPOINT:
+        if ended is not RunEnd.BREAKPOINT:
             raise RuntimeError(f"{function} ended by {ended.name} at 0x{core.get(PC):08X}: {core.fault}")
         self.result = core.get(R[0])
         return core.count - before
 
-    def run(self, limit: int) -> Ended:
+    def run(self, limit: int) -> RunEnd:
         """Run until the function returns, or until this count of instructions."""
         return self._core.run(limit, watch=False)
 

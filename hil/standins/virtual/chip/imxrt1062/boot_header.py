@@ -23,7 +23,7 @@ _RAM = ((0x00000000, 0x80000), (0x20000000, 0x80000), (0x20200000, 0x100000))
 Memory = Callable[[int, int], bytes]
 
 
-class Refused(Exception):
+class BootRefused(Exception):
     """The ROM does not boot from these headers."""
 
 
@@ -46,13 +46,13 @@ def check_config(config: bytes) -> None:
     """
     tag, version = struct.unpack_from("<2I", config)
     if tag != TAG:
-        raise Refused(f"no FlexSPI configuration block: its tag is 0x{tag:08X}, not 0x{TAG:08X}")
+        raise BootRefused(f"no FlexSPI configuration block: its tag is 0x{tag:08X}, not 0x{TAG:08X}")
     if version >> 24 != 0x56:
-        raise Refused(f"the FlexSPI configuration block has version 0x{version:08X}, not 0x56......")
+        raise BootRefused(f"the FlexSPI configuration block has version 0x{version:08X}, not 0x56......")
     kind, pads, clock = config[0x44], config[0x45], config[0x46]
     (size,) = struct.unpack_from("<I", config, 0x50)
     if kind != 1 or pads not in (1, 2, 4) or clock not in _CLOCK_HZ or not size:
-        raise Refused(
+        raise BootRefused(
             f"the FlexSPI configuration block names device type {kind}, {pads} pads, clock {clock}, "
             f"{size} bytes of flash"
         )
@@ -62,17 +62,17 @@ def check_config(config: bytes) -> None:
 def _check_read(sequence: list[tuple[int, int, int]], pads: int, hz: float) -> None:
     command = sequence[0][2] if sequence and sequence[0][0] == _COMMAND else None
     if any(p > pads for _, p, _ in sequence):
-        raise Refused(f"the read sequence uses more pads than the {pads} of the configuration block")
+        raise BootRefused(f"the read sequence uses more pads than the {pads} of the configuration block")
     if command == 0x03 and [s[:2] for s in sequence] == [(_COMMAND, 1), (_ADDRESS, 1), (_READ, 1)]:
         limit = READ_HZ
     elif command == 0xEB and _is_quad(sequence[1:]):
         limit = FAST_HZ
     else:
-        raise Refused(f"the read sequence {sequence} is not one that this flash supports (03h, EBh)")
+        raise BootRefused(f"the read sequence {sequence} is not one that this flash supports (03h, EBh)")
     if sequence[1][2] != 24:
-        raise Refused(f"the read sequence sends {sequence[1][2]} address bits, the flash takes 24")
+        raise BootRefused(f"the read sequence sends {sequence[1][2]} address bits, the flash takes 24")
     if hz > limit:
-        raise Refused(f"the flash would be clocked at {hz:.0f} Hz, command {command:02X}h allows {limit} Hz")
+        raise BootRefused(f"the flash would be clocked at {hz:.0f} Hz, command {command:02X}h allows {limit} Hz")
 
 
 def _is_quad(behind: list[tuple[int, int, int]]) -> bool:
@@ -98,16 +98,16 @@ def check_boot(table: bytes, memory: Memory) -> tuple[int | None, int]:
     """
     header, entry, _, device_configuration, data, self_, _, _ = struct.unpack_from("<8I", table)
     if header & 0xF0FFFFFF != 0x402000D1:
-        raise Refused(f"no image vector table at 0x{IVT:08X}: its header is 0x{header:08X}, not 0x4.2000D1")
+        raise BootRefused(f"no image vector table at 0x{IVT:08X}: its header is 0x{header:08X}, not 0x4.2000D1")
     if self_ != IVT:
-        raise Refused(f"the image vector table gives its address as 0x{self_:08X}, but is at 0x{IVT:08X}")
+        raise BootRefused(f"the image vector table gives its address as 0x{self_:08X}, but is at 0x{IVT:08X}")
     if device_configuration:
-        raise Refused("the image vector table names device configuration data, which this model does not have")
+        raise BootRefused("the image vector table names device configuration data, which this model does not have")
     if not FLASH <= data <= FLASH + FLASH_SIZE - 12:
-        raise Refused(f"the boot data are at 0x{data:08X}, outside the flash")
+        raise BootRefused(f"the boot data are at 0x{data:08X}, outside the flash")
     start, length, plugin = struct.unpack("<3I", memory(data, 12))
     if start != FLASH or not IVT - FLASH < length <= FLASH_SIZE or plugin:
-        raise Refused(f"the boot data give {length} bytes from 0x{start:08X}, plug-in {plugin}")
+        raise BootRefused(f"the boot data give {length} bytes from 0x{start:08X}, plug-in {plugin}")
     return _entry(entry, start + length, memory)
 
 
@@ -117,16 +117,16 @@ def _entry(entry: int, end: int, memory: Memory) -> tuple[int | None, int]:
     An even entry is a vector table, as in NXP's own images. An odd entry is the first instruction, as in the manual.
     """
     if not FLASH <= entry < end - 8:
-        raise Refused(f"the entry 0x{entry:08X} is outside the image")
+        raise BootRefused(f"the entry 0x{entry:08X} is outside the image")
     if entry & 1:
         return None, entry
     stack, address = struct.unpack("<2I", memory(entry, 8))
     if not any(base < stack <= base + size for base, size in _RAM) or stack % 4:
-        raise Refused(
+        raise BootRefused(
             f"the vector table at 0x{entry:08X} sets the stack pointer to 0x{stack:08X}, where there is no memory"
         )
     if not address & 1 or not FLASH <= address < end:
-        raise Refused(
+        raise BootRefused(
             f"the vector table at 0x{entry:08X} begins at 0x{address:08X}, which is not an instruction of the image"
         )
     return stack, address

@@ -19,7 +19,7 @@ from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.debug import Rom, component_ids
-from hil.standins.virtual.chip.ended import Ended
+from hil.standins.virtual.chip.ended import RunEnd
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.imxrt1062 import rom
 from hil.standins.virtual.chip.imxrt1062.analog import OSC_HZ, CcmAnalog
@@ -30,8 +30,8 @@ from hil.standins.virtual.chip.imxrt1062.edma import DmaMux, Edma
 from hil.standins.virtual.chip.imxrt1062.gpr import Gpr
 from hil.standins.virtual.chip.imxrt1062.loader_chip import LoaderChip
 from hil.standins.virtual.chip.imxrt1062.lpuart import Lpuart
-from hil.standins.virtual.chip.imxrt1062.pins import GpioPort, Iomuxc
-from hil.standins.virtual.chip.imxrt1062.requests import Requests
+from hil.standins.virtual.chip.imxrt1062.pins import ImxrtGpioPort, Iomuxc
+from hil.standins.virtual.chip.imxrt1062.requests import EdmaRequests
 from hil.standins.virtual.chip.imxrt1062.src import Src
 from hil.standins.virtual.chip.imxrt1062.watchdogs import RtWdog, Wdog
 from hil.standins.virtual.chip.memories import Memory
@@ -126,7 +126,7 @@ class Imxrt1062(Chip):
         self.bus.attach(Rom("system ROM table", _ROM_TABLE, {0: 0x00001003} | component_ids(0x4C8, 0x1)), 0x1000)
         self._loader_chip = LoaderChip(self.debug, self.log)
         self._cut_flexram()
-        self._rom = rom.BootRom(self, self.flash)
+        self._rom = rom.ImxrtBootRom(self, self.flash)
         self.core.bytes["rom"][:] = np.frombuffer(self._rom.image(), np.uint8)
         self.reset()
 
@@ -146,18 +146,18 @@ class Imxrt1062(Chip):
     def _wire_pins(self, on_pin: Callable[[str, int, int, int], None]) -> None:
         self.gpr = Gpr(self._cut_flexram, self._drive_pins)
         self.iomuxc = Iomuxc(self._drive_pins)
-        self.ports: dict[int, GpioPort] = {}
+        self.ports: dict[int, ImxrtGpioPort] = {}
         for number in range(1, 6):
             fast = partial(self.gpr.value.__getitem__, f"GPR{25 + number}") if number < 5 else lambda: 0
             edge = lambda pin, level, number=number: on_pin(f"GPIO{number}", pin, level, self.clock.now)  # noqa: E731
-            self.ports[number] = GpioPort(number, self.iomuxc, fast, edge)
+            self.ports[number] = ImxrtGpioPort(number, self.iomuxc, fast, edge)
 
     def _wire_serial(self, send: Callable[[int], None], line_baud: int) -> None:
         self.mux = DmaMux(lambda: self.lpuart6.requests_changed())
         self.dma = Edma(
             self, lambda channel, high: self.nvic.set_line(channel % 16, high), lambda: self.lpuart6.requests_changed()
         )
-        requests = Requests(self.dma, self.mux, LPUART6_RX_REQUEST, LPUART6_TX_REQUEST)
+        requests = EdmaRequests(self.dma, self.mux, LPUART6_RX_REQUEST, LPUART6_TX_REQUEST)
         wiring = LineWiring(
             self.ccm.uart_hz, self._lpuart6_pads, lambda high: self.nvic.set_line(LPUART6_IRQ, high), send, line_baud,
             self.log,
@@ -257,9 +257,9 @@ class Imxrt1062(Chip):
         self._set_gates()
         self._drive_pins()
 
-    def _handle(self, ended: Ended) -> None:
+    def _handle(self, ended: RunEnd) -> None:
         super()._handle(ended)
-        if ended is Ended.BKPT and self.halting.halted:
+        if ended is RunEnd.BKPT and self.halting.halted:
             self._loader_chip.see(self.core.peek(self.core.get(c.PC) & ~1, 2))
 
     # the boot ROM (rom.Host)

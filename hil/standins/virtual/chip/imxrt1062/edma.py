@@ -18,7 +18,7 @@ _ALL, _NOTHING = 0x40, 0x80
 ENABLED = 1 << 31
 
 
-class Memory(Protocol):
+class DmaMemory(Protocol):
     """Memory that the channels access."""
 
     def dma_read(self, address: int, size: int) -> bytes: ...
@@ -60,7 +60,7 @@ class Edma(Block):
     SIZES = (1, 2, 4)
     REGISTERS = REGISTERS
 
-    def __init__(self, memory: Memory, drive: Callable[[int, bool], None], changed: Callable[[], None]) -> None:
+    def __init__(self, memory: DmaMemory, drive: Callable[[int, bool], None], changed: Callable[[], None]) -> None:
         super().__init__("DMA0", 0x400E8000)
         self._memory = memory
         self._drive = drive

@@ -9,7 +9,7 @@ from __future__ import annotations
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.imxrt1062 import lpuart_registers as u
-from hil.standins.virtual.chip.imxrt1062.requests import Requests
+from hil.standins.virtual.chip.imxrt1062.requests import EdmaRequests
 from hil.standins.virtual.chip.line_uart import LineUart
 from hil.standins.virtual.chip.uart_wiring import LineWiring
 
@@ -28,7 +28,7 @@ class Lpuart(LineUart):
     SIZES = (1, 2, 4)
     REGISTERS = u.REGISTERS
 
-    def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring, dma: Requests) -> None:
+    def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring, dma: EdmaRequests) -> None:
         self._dma = dma
         super().__init__(name, base, clock, wiring)
         self.on_write("BAUD", then=self.requests_changed, held=self._running, bits=~(u.RDMAE | u.TDMAE))

@@ -70,7 +70,7 @@ PORT_PADS = {
 _BASES = {1: 0x401B8000, 2: 0x401BC000, 3: 0x401C0000, 4: 0x401C4000, 5: 0x400C0000}
 
 
-class GpioPort(Block):
+class ImxrtGpioPort(Block):
     """A slow GPIO port.
 
     Args:

@@ -8,7 +8,7 @@ from hil.standins.virtual.chip.imxrt1062.edma import DmaMux, Edma
 
 
 @dataclass(frozen=True)
-class Requests:
+class EdmaRequests:
     """The receive and transmit DMA requests of one peripheral.
 
     Attributes:

@@ -17,7 +17,7 @@ from hil.standins.virtual.chip.imxrt1062.boot_header import (
     CONFIG_SIZE,
     FLASH,
     IVT,
-    Refused,
+    BootRefused,
     check_boot,
     check_config,
     default_config,
@@ -53,7 +53,7 @@ class Host(Protocol):
     def write_log(self, line: str) -> None: ...
 
 
-class BootRom:
+class ImxrtBootRom:
     """The tables and routines of the boot ROM.
 
     Args:
@@ -113,7 +113,7 @@ class BootRom:
         try:
             check_config(self._host.memory(FLASH, CONFIG_SIZE))
             stack, address = check_boot(self._host.memory(IVT, 0x100), self._host.memory)
-        except Refused as why:
+        except BootRefused as why:
             self._host.write_log(f"boot ROM: {why}: the chip waits in the serial downloader")
             self._host.start(None, BASE + WAIT | 1)
             return
@@ -126,7 +126,7 @@ class BootRom:
         """Return whether the arguments are FlexSPI instance 0 and a configuration block that this flash supports."""
         try:
             check_config(self._host.memory(self._host.argument(1), CONFIG_SIZE))
-        except (Refused, ModelFault):
+        except (BootRefused, ModelFault):
             return False
         return self._host.argument(0) == 0
 

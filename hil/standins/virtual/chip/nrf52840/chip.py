@@ -13,7 +13,7 @@ import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M4
 
 from hil.standins.virtual.chip.chip import Chip
-from hil.standins.virtual.chip.core_spec import CoreSpec, Source
+from hil.standins.virtual.chip.core_spec import CoreSpec, EventSource
 from hil.standins.virtual.chip.cortex_m4 import private_peripherals
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.nrf52840.events import EventBlock
@@ -22,11 +22,11 @@ from hil.standins.virtual.chip.nrf52840.pins import P0_PINS, P1_PINS, Pins, Port
 from hil.standins.virtual.chip.nrf52840.power import CORE_HZ, RESETPIN, SREQ, PowerClock
 from hil.standins.virtual.chip.nrf52840.ppi import Ppi
 from hil.standins.virtual.chip.nrf52840.protection import HW_DISABLED, CtrlAp, Protection
-from hil.standins.virtual.chip.nrf52840.timer import Timer
+from hil.standins.virtual.chip.nrf52840.timer import Nrf52840Timer
 from hil.standins.virtual.chip.nrf52840.uarte import RAM_BASE, RAM_SIZE, Uarte, UarteWiring
 from hil.standins.virtual.chip.nrf52840.uicr import SIZE as UICR_SIZE
 from hil.standins.virtual.chip.nrf52840.uicr import Ficr, Uicr
-from hil.standins.virtual.chip.nrf52840.watchdog import Watchdog
+from hil.standins.virtual.chip.nrf52840.watchdog import Nrf52840Watchdog
 
 # 48 interrupts and 3 bits of priority (CPU: configuration).
 CORE = CoreSpec(
@@ -79,7 +79,7 @@ class Nrf52840(Chip):
         self.ppi = Ppi(self._settle_timers)
         self.power = PowerClock(self.clock, self._line(_POWER_IRQ), self.ppi.fire, self._now, self.protection.disable)
         self.timers = tuple(
-            Timer(i, self.clock, self._line(irq), self.ppi.fire, self._now, partial(self._cleared_until, i))
+            Nrf52840Timer(i, self.clock, self._line(irq), self.ppi.fire, self._now, partial(self._cleared_until, i))
             for i, irq in enumerate(_TIMER_IRQS)
         )
         wiring = UarteWiring(self.core, Pins(self.ports), self.power.crystal, send, line_baud)
@@ -96,7 +96,7 @@ class Nrf52840(Chip):
         self.bus.attach(self.uicr, UICR_SIZE)
         # The UARTE is updated before the timers: they detect that no byte came.
         events: tuple[EventBlock, ...] = (self.power, self.uarte0, *self.timers)
-        for block in (*events, self.ppi, Watchdog()):
+        for block in (*events, self.ppi, Nrf52840Watchdog()):
             self.add(block, 0x1000)
         self.ppi.blocks = {block.base >> 12: block for block in events}
         self.add(self.nvmc, 0x800)  # ACL follows in the same page
@@ -127,7 +127,7 @@ class Nrf52840(Chip):
     def _now(self) -> int:
         """Return virtual time, after all peripherals are updated to it."""
         now = self.clock.now
-        acting: tuple[Source, ...] = (self.power, self.uarte0, *self.timers)
+        acting: tuple[EventSource, ...] = (self.power, self.uarte0, *self.timers)
         for block in acting:
             block.update(now)
         return now

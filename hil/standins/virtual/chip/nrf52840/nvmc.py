@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import Clock
-from hil.standins.virtual.chip.core import Core
+from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.nrf52840.uicr import Uicr
@@ -46,7 +46,7 @@ class Nvmc(Block):
         Register("IMISS", 0x54C, "MISSES:0-31"),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, core: Core, uicr: Uicr, power: FlashPower, log: Callable[[str], None]) -> None:
+    def __init__(self, clock: Clock, core: ArmCore, uicr: Uicr, power: FlashPower, log: Callable[[str], None]) -> None:
         self._clock = clock
         self._core = core
         self._uicr = uicr

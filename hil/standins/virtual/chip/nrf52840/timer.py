@@ -13,7 +13,7 @@ HZ = 16_000_000  # frequency before the prescaler
 _WIDTH = (16, 8, 24, 32)  # bits of the counter by BITMODE
 
 
-class Timer(EventBlock):
+class Nrf52840Timer(EventBlock):
     """A timer/counter.
 
     Args:

@@ -6,7 +6,7 @@ from hil.standins.virtual.chip.nrf52840.events import unsupported_task
 from hil.standins.virtual.chip.registers import WORD, Block, Register
 
 
-class Watchdog(Block):
+class Nrf52840Watchdog(Block):
     """Registers after reset. A program that starts the watchdog faults."""
 
     REGISTERS = (

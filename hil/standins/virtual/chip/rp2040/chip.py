@@ -24,14 +24,14 @@ from hil.standins.virtual.chip.rp2040 import rom
 from hil.standins.virtual.chip.rp2040.apb import Alias, ApbBlock
 from hil.standins.virtual.chip.rp2040.clocks import Clocks
 from hil.standins.virtual.chip.rp2040.core1 import Core1Bus
-from hil.standins.virtual.chip.rp2040.dma import Dma, Source
+from hil.standins.virtual.chip.rp2040.dma import ReceiveRequest, Rp2040Dma
 from hil.standins.virtual.chip.rp2040.oscillators import ROSC_HZ, Pll, Rosc, Xosc
 from hil.standins.virtual.chip.rp2040.pins import BANK0_PADS, FUNC_UART, PINS, QSPI_PADS, IoBank, Pads, Sio
 from hil.standins.virtual.chip.rp2040.pl011 import Pl011
 from hil.standins.virtual.chip.rp2040.resets import Psm, Resets
 from hil.standins.virtual.chip.rp2040.ssi import Ssi, XipControl
-from hil.standins.virtual.chip.rp2040.timer import Timer
-from hil.standins.virtual.chip.rp2040.watchdog import Watchdog
+from hil.standins.virtual.chip.rp2040.timer import Rp2040Timer
+from hil.standins.virtual.chip.rp2040.watchdog import Rp2040Watchdog
 from hil.standins.virtual.chip.uart_wiring import LineWiring
 from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 from hil.standins.virtual.chip.w25q16 import W25Q16
@@ -93,7 +93,7 @@ class Rp2040(Chip):
     """
 
     clocks: Clocks
-    watchdog: Watchdog
+    watchdog: Rp2040Watchdog
     pll_sys: Pll
     pll_usb: Pll
     ssi: Ssi
@@ -108,9 +108,11 @@ class Rp2040(Chip):
         self._wire_clocks(crystal_hz)
         self._wire_flash()
         self._wire_pins(on_pin)
-        self.timer = Timer(self.clock, self.watchdog.tick_hz, lambda i, high: self.nvic.set_line(TIMER_IRQ + i, high))
-        self.dma = Dma(
-            self.core, {DREQ_UART0_RX: Source("UART0_RX", UART0, lambda: self.uart0.offer())},
+        self.timer = Rp2040Timer(
+            self.clock, self.watchdog.tick_hz, lambda i, high: self.nvic.set_line(TIMER_IRQ + i, high)
+        )
+        self.dma = Rp2040Dma(
+            self.core, {DREQ_UART0_RX: ReceiveRequest("UART0_RX", UART0, lambda: self.uart0.offer())},
             lambda i, high: self.nvic.set_line(DMA_IRQ + i, high), lambda: self.uart0.update(self.clock.now),
         )  # fmt: skip
         wiring = LineWiring(
@@ -141,7 +143,7 @@ class Rp2040(Chip):
         for target in (self.sio, self.ssi, self.xip_control):
             self.bus.attach(target, 0x1000)
         self.sources += [self.timer, self.uart0]
-        self._rom = rom.BootRom(self, self.flash, self.ssi)
+        self._rom = rom.Rp2040BootRom(self, self.flash, self.ssi)
         self.core.bytes["rom"][:] = np.frombuffer(self._rom.image(), np.uint8)
         self.core1 = Core1Bus(self.bus, rom.WAIT)
         self.systick.reference_hz = self.watchdog.tick_hz
@@ -180,7 +182,7 @@ class Rp2040(Chip):
             "pll_usb": self.pll_usb,
         }
         self.clocks = Clocks(self.clock, lambda name: sources[name].hz, self._clocks_changed)
-        self.watchdog = Watchdog(self.clocks.ref_hz, self._tick_changed, self._watchdog_reset)
+        self.watchdog = Rp2040Watchdog(self.clocks.ref_hz, self._tick_changed, self._watchdog_reset)
 
     def _wire_flash(self) -> None:
         self.flash = W25Q16(self.clock, self.core.bytes["xip"], XIP, self.flash_power, self.core.code_changed)

@@ -20,7 +20,7 @@ IRQS = 2
 
 
 @dataclass(frozen=True)
-class Source:
+class ReceiveRequest:
     """Receive request of a peripheral.
 
     Args:
@@ -34,7 +34,7 @@ class Source:
     offer: Callable[[], None]
 
 
-class Dma(ApbBlock):
+class Rp2040Dma(ApbBlock):
     """The 12 channels.
 
     Args:
@@ -49,7 +49,7 @@ class Dma(ApbBlock):
     def __init__(
         self,
         memory: MemoryMap,
-        sources: dict[int, Source],
+        sources: dict[int, ReceiveRequest],
         drive: Callable[[int, bool], None],
         sync: Callable[[], None],
     ) -> None:

@@ -23,7 +23,7 @@ _TIMEOUT_BITS = 32
 
 
 class Fetcher(Protocol):
-    """Interface of the DMA for received bytes (dma.Dma); requests are given by their number."""
+    """Interface of the DMA for received bytes (dma.Rp2040Dma); requests are given by their number."""
 
     def receive(self, request: int, data: bytes) -> int: ...
 

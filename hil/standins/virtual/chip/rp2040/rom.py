@@ -72,7 +72,7 @@ def crc32(data: bytes) -> int:
     return crc
 
 
-class BootRom:
+class Rp2040BootRom:
     """The tables and routines of the boot ROM.
 
     Args:

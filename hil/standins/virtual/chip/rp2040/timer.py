@@ -13,7 +13,7 @@ _EACH = " ".join(f"ALARM_{i}:{i}" for i in range(ALARMS))
 _TIME = "TIME:0-31"
 
 
-class Timer(ApbBlock):
+class Rp2040Timer(ApbBlock):
     """The 64-bit timer with four alarms.
 
     Args:

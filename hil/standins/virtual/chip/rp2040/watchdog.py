@@ -11,7 +11,7 @@ from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.rp2040.apb import ApbBlock
 
 
-class Watchdog(ApbBlock):
+class Rp2040Watchdog(ApbBlock):
     """The watchdog block.
 
     Args:

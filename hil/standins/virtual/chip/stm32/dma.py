@@ -58,7 +58,7 @@ def registers(more: str) -> tuple[Register, ...]:
 
 
 @dataclass(frozen=True)
-class Request:
+class DmaRequest:
     """Request of a peripheral: its name, the address of the data register, and whether bytes go to the peripheral."""
 
     name: str
@@ -66,7 +66,7 @@ class Request:
     to_peripheral: bool
 
 
-class Stream:
+class DmaStream:
     """Transfers of an enabled stream.
 
     Args:
@@ -137,13 +137,13 @@ class DmaWiring:
         started: called with the name of a request after its stream was enabled.
     """
 
-    request: Callable[[int, int], Request]
+    request: Callable[[int, int], DmaRequest]
     drive: Callable[[int, bool], None]
     sync: Callable[[], None]
     started: Callable[[str], None]
 
 
-class Dma(Block):
+class Stm32Dma(Block):
     """A DMA controller with eight streams.
 
     Args:
@@ -159,7 +159,7 @@ class Dma(Block):
         self._memory, self._reachable = memory, reachable
         self._request = wiring.request
         self._drive, self._sync, self._started = wiring.drive, wiring.sync, wiring.started
-        self._running: dict[int, Stream] = {}
+        self._running: dict[int, DmaStream] = {}
         self._serving: dict[str, int] = {}
         for i in range(STREAMS):
             self._readers[f"S{i}CR"] = lambda value, i=i: value & ~EN | self._is_on(i)
@@ -175,7 +175,7 @@ class Dma(Block):
         for i in range(STREAMS):
             self._drive(i, False)
 
-    def stream(self, request: str) -> Stream | None:
+    def stream(self, request: str) -> DmaStream | None:
         """Return the stream that serves a request and has bytes left, or None."""
         number = self._serving.get(request)
         stream = self._running.get(number) if number is not None else None
@@ -248,7 +248,7 @@ class Dma(Block):
             raise ModelFault(f"{where} with direction, address or increment that do not match {request.name}")
         memory = self._window(i, where)
         self._serving[request.name] = i
-        self._running[i] = Stream(
+        self._running[i] = DmaStream(
             memory,
             bool(control & CIRC),
             lambda flags: self._event(i, flags),

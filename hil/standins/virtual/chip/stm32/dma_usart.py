@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.stm32 import usart_registers as u
-from hil.standins.virtual.chip.stm32.dma import Stream
+from hil.standins.virtual.chip.stm32.dma import DmaStream
 from hil.standins.virtual.chip.stm32.usart import Usart
 from hil.standins.virtual.chip.stm32.usart_line import FIFO
 from hil.standins.virtual.chip.uart_wiring import UartWiring
@@ -23,7 +23,7 @@ class DmaUsart(Usart):
     """
 
     def __init__(
-        self, name: str, base: int, clock: Clock, wiring: UartWiring, stream: Callable[[str], Stream | None]
+        self, name: str, base: int, clock: Clock, wiring: UartWiring, stream: Callable[[str], DmaStream | None]
     ) -> None:
         self._stream = stream
         super().__init__(name, base, clock, wiring)
@@ -36,10 +36,10 @@ class DmaUsart(Usart):
         self._fill()
         self._refresh()
 
-    def _receiver(self) -> Stream | None:
+    def _receiver(self) -> DmaStream | None:
         return self._stream(f"{self.name}_RX") if self.value["CR3"] & DMAR else None
 
-    def _sender(self) -> Stream | None:
+    def _sender(self) -> DmaStream | None:
         ready = self.value["CR3"] & DMAT and self.value["CR1"] & (u.UE | u.TE) == u.UE | u.TE
         return self._stream(f"{self.name}_TX") if ready else None
 

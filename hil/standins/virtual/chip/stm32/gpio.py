@@ -21,7 +21,7 @@ _RESET = {"A": {"MODER": 0xABFFFFFF, "OSPEEDR": 0x0C000000, "PUPDR": 0x64000000}
           "B": {"MODER": 0xFFFFFEBF, "OSPEEDR": 0x000000C0, "PUPDR": 0x00000100}}  # fmt: skip
 
 
-class GpioPort(Block):
+class Stm32GpioPort(Block):
     """A GPIO port.
 
     Args:

@@ -19,11 +19,11 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.stm32.dma import DmaWiring
-from hil.standins.virtual.chip.stm32.gpio import GpioPort
+from hil.standins.virtual.chip.stm32.gpio import Stm32GpioPort
 from hil.standins.virtual.chip.stm32f746 import dma
-from hil.standins.virtual.chip.stm32f746.flash import Flash
-from hil.standins.virtual.chip.stm32f746.identity import DbgMcu, Iwdg, rom_table, signature
-from hil.standins.virtual.chip.stm32f746.pwr import Pwr
+from hil.standins.virtual.chip.stm32f746.flash import Stm32F746Flash
+from hil.standins.virtual.chip.stm32f746.identity import Iwdg, Stm32F746DbgMcu, rom_table, signature
+from hil.standins.virtual.chip.stm32f746.pwr import Stm32F746Pwr
 from hil.standins.virtual.chip.stm32f746.rcc import HSI_HZ, PLL, Stm32F746Rcc
 from hil.standins.virtual.chip.stm32f746.rcc_registers import PORTS
 from hil.standins.virtual.chip.stm32f746.usart import PlainUsart
@@ -79,9 +79,9 @@ class Stm32F746(Chip):
         super().__init__(CORE, MEMORIES, PERIPHERALS, log)
         for memory in MEMORIES[2:]:
             self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
-        self.flash = Flash(self.clock, self.core, self.flash_power, log)
+        self.flash = Stm32F746Flash(self.clock, self.core, self.flash_power, log)
         self.rcc = Stm32F746Rcc(self.clock, hse_hz)
-        self.pwr = Pwr(self.clock, lambda: bool(self.rcc.field("CR", "PLLON")), self._check_over_drive)
+        self.pwr = Stm32F746Pwr(self.clock, lambda: bool(self.rcc.field("CR", "PLLON")), self._check_over_drive)
         self.ports = {letter: self._port(letter, on_pin) for letter in PORTS}
         self.dma2 = dma.Dma2(
             "DMA2",
@@ -101,7 +101,7 @@ class Stm32F746(Chip):
         self.usart1 = PlainUsart("USART1", dma.USART1, self.clock, wiring, self.dma2.stream)
         for block in (self.flash, self.pwr, self.rcc, self.dma2, self.usart1, Iwdg(), *self.ports.values()):
             self.add(block, 0x400)
-        self.bus.attach(DbgMcu(), 0x400)
+        self.bus.attach(Stm32F746DbgMcu(), 0x400)
         self.bus.attach(rom_table(), 0x1000)
         self.bus.attach(signature(rng, self.flash.array.size), 0x100)
         self.rcc.changed = self.pwr.changed = self.flash.timing_changed = self._check_speed
@@ -121,9 +121,9 @@ class Stm32F746(Chip):
         super().reset()
         self._set_gates()
 
-    def _port(self, letter: str, on_pin: Callable[[str, int, int, int], None]) -> GpioPort:
+    def _port(self, letter: str, on_pin: Callable[[str, int, int, int], None]) -> Stm32GpioPort:
         resets = _GPIO_RESET.get(letter, {"MODER": 0})
-        return GpioPort(letter, lambda pin, level: on_pin(letter, pin, level, self.clock.now), 0x40020000, resets)
+        return Stm32GpioPort(letter, lambda pin, level: on_pin(letter, pin, level, self.clock.now), 0x40020000, resets)
 
     def _usart1_pins(self) -> tuple[bool, bool]:
         tx, rx = (self.ports[port].alternate(pin) == USART1_AF for port, pin in (TX_PIN, RX_PIN))

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.stm32 import dma
-from hil.standins.virtual.chip.stm32.dma import Request
+from hil.standins.virtual.chip.stm32.dma import DmaRequest
 
 USART1 = 0x40011000
 IRQS = (56, 57, 58, 59, 60, 68, 69, 70)
-_RX, _TX = Request("USART1_RX", USART1 + 0x24, False), Request("USART1_TX", USART1 + 0x28, True)
+_RX, _TX = DmaRequest("USART1_RX", USART1 + 0x24, False), DmaRequest("USART1_TX", USART1 + 0x28, True)
 _REQUESTS = {(2, 4): _RX, (5, 4): _RX, (7, 4): _TX}
 
 
-class Dma2(dma.Dma):
+class Dma2(dma.Stm32Dma):
     """DMA2, whose SxCR has CHSEL and no TRBUFF."""
 
     REGISTERS = dma.registers("CHSEL:25-27")
 
 
-def request(stream: int, control: int) -> Request:
+def request(stream: int, control: int) -> DmaRequest:
     """Return the request that is connected to a stream with the channel in its SxCR.
 
     Raises:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import Clock
-from hil.standins.virtual.chip.core import Core
+from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.registers import Block, Register
@@ -29,7 +29,7 @@ SECTOR_PS = {0x8000: 250_000_000_000, 0x20000: 1_000_000_000_000, 0x40000: 2_000
 HZ_PER_WAIT_STATE = 30_000_000  # RM0385, FLASH: number of wait states, 2.7 to 3.6 V
 
 
-class Flash(Block):
+class Stm32F746Flash(Block):
     """The flash controller.
 
     Args:
@@ -50,7 +50,7 @@ class Flash(Block):
         Register("OPTCR1", 0x18, "BOOT_ADD0:0-15/x BOOT_ADD1:16-31/x", 0x00400080),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, core: Core, power: FlashPower, log: Callable[[str], None]) -> None:
+    def __init__(self, clock: Clock, core: ArmCore, power: FlashPower, log: Callable[[str], None]) -> None:
         super().__init__("FLASH", 0x40023C00)
         self._clock = clock
         self._core = core

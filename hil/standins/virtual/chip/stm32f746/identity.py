@@ -14,7 +14,7 @@ SYSTEM_PAGE, UNIQUE_ID, FLASH_SIZE = 0x1FF0F400, 0x20, 0x40
 ROM_TABLE = 0xE00FD000
 
 
-class DbgMcu(Block):
+class Stm32F746DbgMcu(Block):
     """Debug support (RM0385, debug MCU configuration)."""
 
     REGISTERS = (

@@ -17,7 +17,7 @@ ODEN, ODSWEN = 1 << 16, 1 << 17
 CORE_LIMIT_HZ = {1: (180_000_000, 216_000_000), 2: (168_000_000, 180_000_000), 3: (144_000_000, 0)}
 
 
-class Pwr(Block):
+class Stm32F746Pwr(Block):
     """The power controller. Its wake-up flags are those of a chip that was never in Standby.
 
     Args:

@@ -19,11 +19,11 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.stm32.dma import DmaWiring
 from hil.standins.virtual.chip.stm32.dma_usart import DmaUsart
-from hil.standins.virtual.chip.stm32.gpio import GpioPort
+from hil.standins.virtual.chip.stm32.gpio import Stm32GpioPort
 from hil.standins.virtual.chip.stm32h7b3.dmamux import DMA1_IRQS, USART1, Dma1, Dmamux1
-from hil.standins.virtual.chip.stm32h7b3.flash import Flash
-from hil.standins.virtual.chip.stm32h7b3.identity import DbgMcu, SysCfg
-from hil.standins.virtual.chip.stm32h7b3.pwr import Pwr
+from hil.standins.virtual.chip.stm32h7b3.flash import Stm32H7b3Flash
+from hil.standins.virtual.chip.stm32h7b3.identity import Stm32H7b3DbgMcu, SysCfg
+from hil.standins.virtual.chip.stm32h7b3.pwr import Stm32H7b3Pwr
 from hil.standins.virtual.chip.stm32h7b3.rcc import HSI_HZ, Stm32H7b3Rcc
 from hil.standins.virtual.chip.uart_wiring import UartWiring
 
@@ -71,8 +71,8 @@ class Stm32H7B3(Chip):
         super().__init__(CORE, MEMORIES, PERIPHERALS, log)
         for memory in MEMORIES[1:]:
             self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
-        self.flash = Flash(self.clock, self.core, self.flash_power, log)
-        self.pwr = Pwr(self.clock)
+        self.flash = Stm32H7b3Flash(self.clock, self.core, self.flash_power, log)
+        self.pwr = Stm32H7b3Pwr(self.clock)
         self.rcc = Stm32H7b3Rcc(self.clock, hse_hz)
         self.ports = {letter: self._port(letter, on_pin) for letter in "ABCDEFGHIJK"}
         self.dmamux1 = Dmamux1("DMAMUX1", 0x40020800)
@@ -104,9 +104,9 @@ class Stm32H7B3(Chip):
             *self.ports.values(),
         ):
             self.add(block, 0x400)
-        dbgmcu = DbgMcu("DBGMCU", 0x5C001000)
+        dbgmcu = Stm32H7b3DbgMcu("DBGMCU", 0x5C001000)
         self.bus.attach(dbgmcu, 0x400)
-        private = DbgMcu("DBGMCU", 0xE00E1000)
+        private = Stm32H7b3DbgMcu("DBGMCU", 0xE00E1000)
         private.value = dbgmcu.value
         self.bus.attach(private, 0x400)
         words = {i: int(rng.integers(0, 1 << 32)) for i in range(0, UNIQUE_ID_BYTES, 4)}
@@ -128,8 +128,8 @@ class Stm32H7B3(Chip):
         super().reset()
         self._set_gates()
 
-    def _port(self, letter: str, on_pin: Callable[[str, int, int, int], None]) -> GpioPort:
-        return GpioPort(letter, lambda pin, level: on_pin(letter, pin, level, self.clock.now))
+    def _port(self, letter: str, on_pin: Callable[[str, int, int, int], None]) -> Stm32GpioPort:
+        return Stm32GpioPort(letter, lambda pin, level: on_pin(letter, pin, level, self.clock.now))
 
     def _usart1_pins(self) -> tuple[bool, bool]:
         port = self.ports["A"]

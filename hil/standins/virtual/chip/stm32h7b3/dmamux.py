@@ -8,13 +8,13 @@ from __future__ import annotations
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Block, Register
 from hil.standins.virtual.chip.stm32 import dma
-from hil.standins.virtual.chip.stm32.dma import Request
+from hil.standins.virtual.chip.stm32.dma import DmaRequest
 
 DMA1_IRQS = (11, 12, 13, 14, 15, 16, 17, 47)
 CHANNELS, GENERATORS = 16, 8
 USART1 = 0x40011000
 # RM0455, DMAMUX1: assignment of multiplexer inputs to resources.
-_REQUESTS = {41: Request("USART1_RX", USART1 + 0x24, False), 42: Request("USART1_TX", USART1 + 0x28, True)}
+_REQUESTS = {41: DmaRequest("USART1_RX", USART1 + 0x24, False), 42: DmaRequest("USART1_TX", USART1 + 0x28, True)}
 _CHANNEL = "DMAREQ_ID:0-6 SOIE:8/x EGE:9/x SE:16/x SPOL:17-18/x NBREQ:19-23/x SYNC_ID:24-26/x"
 _GENERATOR = "SIG_ID:0-2/x OIE:8/x GE:16/x GPOL:17-18/x GNBREQ:19-23/x"
 _TRBUFF = 1 << 20
@@ -30,7 +30,7 @@ class Dmamux1(Block):
         Register("RGSR", 0x140, "OF:0-7/r"), Register("RGCFR", 0x144, "COF:0-7/w"),
     )  # fmt: skip
 
-    def request(self, stream: int, control: int) -> Request:
+    def request(self, stream: int, control: int) -> DmaRequest:
         """Return the request that is connected to a stream of DMA1 whose SxCR is `control`.
 
         Raises:
@@ -51,7 +51,7 @@ class Dmamux1(Block):
         return _REQUESTS[number]
 
 
-class Dma1(dma.Dma):
+class Dma1(dma.Stm32Dma):
     """DMA1, whose SxCR has TRBUFF (bufferable transfers) and no channel."""
 
     REGISTERS = dma.registers("TRBUFF:20")

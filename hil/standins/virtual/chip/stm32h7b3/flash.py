@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import Clock
-from hil.standins.virtual.chip.core import Core
+from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.registers import Block, Register
@@ -68,7 +68,7 @@ def _bank(bank: int) -> tuple[Register, ...]:
     )
 
 
-class Flash(Block):
+class Stm32H7b3Flash(Block):
     """The flash controller.
 
     Args:
@@ -88,7 +88,7 @@ class Flash(Block):
         *_bank(2),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, core: Core, power: FlashPower, log: Callable[[str], None]) -> None:
+    def __init__(self, clock: Clock, core: ArmCore, power: FlashPower, log: Callable[[str], None]) -> None:
         super().__init__("FLASH", 0x52002000)
         self._clock = clock
         self._core = core

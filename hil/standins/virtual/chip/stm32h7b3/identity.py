@@ -8,7 +8,7 @@ DEV_ID = 0x480  # STM32H7A3/7B3 and 7B0
 REV_ID = 0x1007
 
 
-class DbgMcu(Block):
+class Stm32H7b3DbgMcu(Block):
     """Debug support. The same registers answer on the system bus and in the core's private space."""
 
     REGISTERS = (

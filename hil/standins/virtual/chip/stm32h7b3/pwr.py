@@ -26,7 +26,7 @@ _VALID_SUPPLIES = frozenset(
 )
 
 
-class Pwr(Block):
+class Stm32H7b3Pwr(Block):
     """The power controller.
 
     Args:
