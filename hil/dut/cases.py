@@ -23,6 +23,8 @@ QUIET_S, MOST_S = 0.3, 2.0  # at the end of a test: until a device that prints n
 def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float | None = TIMEOUT_S) -> CaseReport:
     """Read a report up to its end, and note it in the record; other lines may stand in it.
 
+    Whole reports that came before it, which the test has read itself, are noted too.
+
     Args:
         serial: the port.
         record: of the device.
@@ -37,8 +39,8 @@ def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float |
     """
     reader = reader_of(name)
     check_timeout(timeout)
-    if record.reports:
-        _judge_parts(record, serial.followed())  # of a report that is not whole, this call reads the rest
+    earlier = record.reports[-1].format if record.reports else name
+    _judge_parts(record, earlier, serial.followed())  # of a report that is not whole, this call reads the rest
     try:
         report = _whole(serial, reader, timeout)
     except Truncated as truncated:
@@ -62,19 +64,19 @@ def judge_later(serial: DutSerial, record: DutRecord) -> None:
     if not record.reports:
         return
     serial.take_settled(QUIET_S, MOST_S)
-    reader, rest = _judge_parts(record, serial.followed())
+    reader, rest = _judge_parts(record, record.reports[-1].format, serial.followed())
     if reader.cases or reader.running:
         serial.put_back(rest)
         _note(record, lambda: _whole(serial, reader, TIMEOUT_S, begun=True))
+        serial.follow()
 
 
-def _judge_parts(record: DutRecord, parts: list[bytes]) -> tuple[CaseReader, bytes]:
-    """Note the reports in what came after one; return the reader of what is not whole, and the rest of its line.
+def _judge_parts(record: DutRecord, name: str, parts: list[bytes]) -> tuple[CaseReader, bytes]:
+    """Note the reports of a format in what came; return the reader of what is not whole, and the rest of its line.
 
     A reset has ended what is not whole in a part before the last one.
     """
-    name, rest = record.reports[-1].format, b""
-    reader = reader_of(name)
+    reader, rest = reader_of(name), b""
     for part in parts:
         *lines, rest = part.split(b"\n")
         reader = reader_of(name)

@@ -92,7 +92,7 @@ class DutSerial(io.RawIOBase):
         self._used = False
         self._too_late: Callable[[], RigError] | None = None  # the error of a use from now on
         self._inside: list[None] = []  # an entry for each thread that uses the port
-        self._followed: Followed | None = None
+        self._followed = Followed(b"")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # not one of pyserial's, also while this object is being made
@@ -299,6 +299,12 @@ class DutSerial(io.RawIOBase):
                 "holds it): check the adapter and the board."
             ) from error
 
+    def discard_run(self) -> None:
+        """Discard what came, before the program is started; what nobody has used is not kept for `followed` either."""
+        self.reset_input_buffer()
+        if not self._used:
+            self.follow()
+
     def end(self, too_late: Callable[[], RigError]) -> None:
         """End the use of the port: threads that wait for something get this error, and so does a later use."""
         self._too_late = too_late
@@ -376,18 +382,19 @@ class DutSerial(io.RawIOBase):
         self._followed = Followed(self._expecter.unread)
 
     def followed(self) -> list[bytes]:
-        """Return what was read or discarded since `follow`, in parts between resets, and keep no more."""
-        followed, self._followed = self._followed, None
-        if followed is not None and followed.is_full:
+        """Return what was read or discarded since the last call or `follow`, in parts between resets."""
+        followed, unread = self._followed, self._expecter.unread
+        self.follow()
+        if followed.is_full:
             self._lines_seen.note_unjudged(MOST >> 20)
-        return followed.read(len(self._expecter.unread)) if followed is not None else []
+        return followed.read(len(unread))
 
     def _cut_followed(self) -> None:
         """Keep what has come by now as a part of its own: it is about to be discarded."""
-        if self._followed is not None:
+        if self._recent:  # of what nobody has looked at, no byte counts as received
             with contextlib.suppress(RigError):  # the port may be gone
                 self.arrived()
-            self._followed.cut()
+        self._followed.cut()
 
     def fell_silent(self, began: float) -> bool:
         """Return whether nothing came for a good part of the time since `began` (`time.monotonic`)."""
@@ -421,8 +428,7 @@ class DutSerial(io.RawIOBase):
 
     def replace_port(self, port: SerialPort) -> None:
         """Use this port from now on: the device of the former one was gone and came back. The buffer is emptied."""
-        if self._followed is not None:
-            self._followed.cut()
+        self._followed.cut()
         self._port = LoggedPort(port, self._traffic)
         self._expecter.unread = b""
 
@@ -450,8 +456,7 @@ class DutSerial(io.RawIOBase):
             if self._first_bytes is not None and len(self._first_bytes) < REMEMBERED:
                 self._first_bytes += data
             self._recent, self._came_at = (self._recent + data)[-REMEMBERED:], time.monotonic()
-            if self._followed is not None:
-                self._followed.add(data)
+            self._followed.add(data)
         return data
 
     def _read_what_came(self) -> bytes:

@@ -1,4 +1,4 @@
-"""What came on a port after a test report, whoever read it."""
+"""What came on a port before, between and after test reports, whoever read it."""
 
 from __future__ import annotations
 

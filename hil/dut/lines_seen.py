@@ -79,10 +79,10 @@ class LinesSeen:
         )
 
     def note_unjudged(self, megabytes: int) -> None:
-        """Note that more came after a report of a test framework than is kept to be judged."""
+        """Note that more came before or after a report of a test framework than is kept to be judged."""
         self._noted.append(
-            f"the device printed more than {megabytes} MB after a test report: no report in what follows is judged, so "
-            "call dut.cases for each one."
+            f"the device printed more than {megabytes} MB that dut.cases has not read: no report in what follows is "
+            "judged, so call dut.cases for each one."
         )
 
     def end_early(self, ended: CommandEnded, so_far: str) -> None:

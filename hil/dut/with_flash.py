@@ -120,7 +120,7 @@ class WithFlash(WithPort):
             if now is not port:
                 serial.replace_port(now)
             elif not keep:
-                serial.reset_input_buffer()
+                serial.discard_run()
         if ends.coverage is not None:
             self._coverage = CoverageReader(ends.coverage)
             self._coverage.begin()  # without what programmed the flash, and what ran before
@@ -140,7 +140,7 @@ class WithFlash(WithPort):
             return False
         first = self._taken.is_new and self.record.flash == "none"
         if route.name != "kernel" and not first and self._open_serial is not None:
-            self._open_serial.reset_input_buffer()
+            self._open_serial.discard_run()
         return True
 
     @property

@@ -43,7 +43,7 @@ class WithPort(Inspection):
         with contextlib.suppress(*away):
             if self.has_port:
                 serial = self._serial_now()
-                serial.reset_input_buffer()
+                serial.discard_run()
                 serial.begin_output()
 
     @property

@@ -45,6 +45,19 @@ def test_one_report(hil_dut):
     hil_dut.serial.write(b"one\n")
     hil_dut.cases("unity")
 
+def test_reads_a_report_before(hil_dut):
+    hil_dut.serial.write(b"two\n")
+    hil_dut.serial.expect("FAIL\n")
+    hil_dut.serial.write(b"one\n")
+    hil_dut.cases("unity")
+
+def test_reads_a_report_after_a_reset(hil_dut):
+    hil_dut.serial.write(b"one\n")
+    hil_dut.cases("unity")
+    hil_dut.reset()
+    hil_dut.serial.write(b"two\n")
+    hil_dut.serial.expect("FAIL\n")
+
 def test_two_reports_and_a_reset(hil_dut):
     hil_dut.serial.write(b"two\n")
     hil_dut.cases("unity")
@@ -251,6 +264,8 @@ VERDICTS = {
     "test_has_its_exit_codes_discarded": ("blocked", "SIGCHLD is ignored in the process of the tests"),
     "test_after_one_that_discards_them": ("fail", "the command ended with exit code 3"),
     "test_catches_what_is_blocked": ("pass", ""),
+    "test_reads_a_report_before": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
+    "test_reads_a_report_after_a_reset": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
     "test_two_reports": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
     "test_cut_report": ("fail", "the device did not end its Unity report before its program ended"),
     "test_one_report": ("pass", ""),
