@@ -94,13 +94,13 @@ class Tracker:
         if verdict != "refused" or not self.requests.refuse(reason):
             self.unrecorded.append((verdict, reason))
 
-    def note_in_thread(self, name: str, error: BaseException) -> None:
-        """Note the error that ended a thread of the test, which nobody else looks at."""
+    def note_beside(self, where: str, error: BaseException) -> None:
+        """Note the error that ended a thread or a future of the test, which nobody else looks at."""
         first = str(error).strip().partition("\n")[0]
         verdict, reason = (
             verdict_of(error) if isinstance(error, RigError) else ("fail", f"{type(error).__name__}: {first}")
         )
-        self.unrecorded.append((verdict, f"in the thread {name!r}: {reason}"))
+        self.unrecorded.append((verdict, f"{where}: {reason}"))
 
     def count(self, record: TrialRecord | DeviceTest, config: pytest.Config) -> None:
         """Count a trial or a device test for the quarantine of its board; note why that is not known, if it is not."""

@@ -30,6 +30,7 @@ for line in sys.stdin:
 """
 TESTS = r"""
 import contextlib, signal, threading, time, unittest
+from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pexpect, pytest
 
@@ -123,6 +124,25 @@ def test_asserts_in_a_thread(hil_dut):
 def test_is_refused_in_a_thread(hil_dut):
     hil_dut.serial.expect("ready")
     in_thread(lambda: hil_dut.serial.expect("("))
+
+def test_expects_in_a_future(hil_dut):
+    hil_dut.serial.expect("ready")
+    with ThreadPoolExecutor() as pool:
+        pool.submit(lambda: hil_dut.serial.expect("done", timeout=0.2))
+
+def test_asserts_in_a_map(hil_dut):
+    def look(what):
+        assert hil_dut.serial.read(1) == what
+    with ThreadPoolExecutor(1) as pool:
+        pool.map(look, [b"r", b"x"])
+
+def test_asks_for_the_future(hil_dut):
+    hil_dut.serial.expect("ready")
+    with ThreadPoolExecutor() as pool:
+        first, second = (pool.submit(lambda: hil_dut.serial.expect("done", timeout=0.2)) for _ in range(2))
+        with pytest.raises(pexpect.TIMEOUT):
+            first.result(timeout=10)
+        assert isinstance(second.exception(10), pexpect.TIMEOUT)
 
 def test_catches_it_in_the_thread(hil_dut):
     hil_dut.serial.expect("ready")
@@ -243,6 +263,9 @@ VERDICTS = {
     "test_expects_in_a_thread": ("fail", "in the thread 'reader': the device did not print 'done' within 0.2 s"),
     "test_asserts_in_a_thread": ("fail", "in the thread 'reader': AssertionError: assert b'ready' == b'reedy'"),
     "test_is_refused_in_a_thread": ("refused", "in the thread 'reader': '(' is no regular expression"),
+    "test_expects_in_a_future": ("fail", "in a future whose result nobody asked for: the device did not print 'done'"),
+    "test_asserts_in_a_map": ("fail", "in a future whose result nobody asked for: AssertionError: assert b'e' == b'x'"),
+    "test_asks_for_the_future": ("pass", ""),
     "test_catches_it_in_the_thread": ("pass", ""),
     "test_fails_in_a_fixtures_thread": ("fail", "in the thread 'late': the device did not print 'done'"),
     "test_leaves_a_thread": ("pass", ""),
