@@ -77,18 +77,18 @@ def in_parts(library: ctypes.CDLL, of: GraphMethod, slots: int) -> dict[str, Any
     With them come the multiply-accumulates and layer runs of a step, as the host counts them and as the engine does.
     """
     data, count = load(NETWORKS[NETWORK].data), of.settings.batch
-    engine = GraphEngine(library, of.file(), 4 << 20)
+    engine = GraphEngine(library, of.plan.file(), 4 << 20)
     engine.configure(of.settings, slots)
     found = []
     for step in range(STEPS):
         images, labels = data.train_images[batch_of(of, step)], data.train_labels[batch_of(of, step)]
-        for number in range(of.passes()):
+        for number in range(of.request.passes()):
             for first in range(0, count, slots):
                 part = slice(first, min(first + slots, count))
                 engine.samples(images[part], labels[part].tolist())
                 engine.part(step, number, first, part.stop - first)
         found.append(hexed(engine.step(step, count).digests))
-    work = [[of.step_work().macs, of.step_work().layer_runs], engine.work()]
+    work = [[of.figures.step_work().macs, of.figures.step_work().layer_runs], engine.work()]
     engine.close()
     return {"digests": found, "work": work}
 
@@ -109,7 +109,7 @@ def losses_of_passes(of: GraphMethod) -> list[list[float]]:
 
 def refused(library: ctypes.CDLL, of: GraphMethod) -> dict[str, Sequence[Any]]:
     """Return what host and engine say of each setting that the method does not take."""
-    engine, found = GraphEngine(library, of.file(), 4 << 20), {}
+    engine, found = GraphEngine(library, of.plan.file(), 4 << 20), {}
     for name, value in REFUSED.items():
         chosen = asdict(of.settings) | {"slots": 1, "first_step": 0, name: value}
         numbers = {one: setting.number(chosen[one]) for one, setting in sent(GraphSettings.table).items()}
@@ -130,9 +130,9 @@ def refused(library: ctypes.CDLL, of: GraphMethod) -> dict[str, Sequence[Any]]:
 
 def plans(library: ctypes.CDLL, of: GraphMethod) -> list[tuple[int, int]]:
     """Return the bytes of arena that host and engine plan, for every number of slots."""
-    engine, found = GraphEngine(library, of.file(), 4 << 20), []
+    engine, found = GraphEngine(library, of.plan.file(), 4 << 20), []
     for slots in range(1, of.settings.batch + 1):
-        found.append((of.plan(slots).total, engine.configure(of.settings, slots)))
+        found.append((of.plan.memory(slots).total, engine.configure(of.settings, slots)))
     engine.close()
     return found
 

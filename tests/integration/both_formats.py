@@ -91,11 +91,11 @@ def method_of(case: str) -> Method:
 def in_parts(library: ctypes.CDLL, of: Method) -> list[list[str]]:
     """Return the digests of every step on an engine that holds one sample."""
     data, count = load(DATA), of.settings.batch
-    engine, found = HostEngine(library, of.file(), 4 << 20), []
+    engine, found = HostEngine(library, of.plan.file(), 4 << 20), []
     engine.configure(of.settings, 1)
     for step in range(3):
         images, labels = data.train_images[batch_of(of, step)], data.train_labels[batch_of(of, step)]
-        for number in range(of.passes()):
+        for number in range(of.request.passes()):
             for sample in range(count):
                 engine.samples(images[sample : sample + 1], [int(labels[sample])])
                 engine.part(step, number, sample, 1)
@@ -118,9 +118,9 @@ def plans(library: ctypes.CDLL) -> list[tuple[int, int]]:
     """Return the bytes of arena that host and engine plan, for every case and number of slots."""
     found = []
     for of in map(method_of, CASES):
-        engine = HostEngine(library, of.file(), 4 << 20)
-        for slots in range(1 if of.streams() else of.settings.batch, of.settings.batch + 1):
-            found.append((of.plan(slots).total, engine.configure(of.settings, slots)))
+        engine = HostEngine(library, of.plan.file(), 4 << 20)
+        for slots in range(1 if of.request.streams() else of.settings.batch, of.settings.batch + 1):
+            found.append((of.plan.memory(slots).total, engine.configure(of.settings, slots)))
         engine.close()
     return found
 
@@ -128,9 +128,9 @@ def plans(library: ctypes.CDLL) -> list[tuple[int, int]]:
 def integer_loss(library: ctypes.CDLL) -> list[Any]:
     """Return what host and engine say of the integer loss."""
     of, engine_says = method_of("one sample"), []
-    engine = HostEngine(library, of.file(), 4 << 20)
+    engine = HostEngine(library, of.plan.file(), 4 << 20)
     try:
-        engine.configure(Settings.of_variant("cls1", len(of.tensors), batch=1, loss="integer"), 1)
+        engine.configure(Settings.of_variant("cls1", len(of.plan.tensors), batch=1, loss="integer"), 1)
     except EngineRefused as error:
         engine_says = [error.code, error.a]
     engine.close()

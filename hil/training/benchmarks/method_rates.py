@@ -52,12 +52,12 @@ def _samples(method: Any, batch: int) -> int:
 
 
 def _passes(method: Any, batch: int) -> int:
-    return int(method.passes()) * batch
+    return int(method.request.passes()) * batch
 
 
 def _perturbed(method: Any, batch: int) -> int:
     """Return the passes with a perturbation, from their layer on; each layer has passes of its own."""
-    return batch * sum(int(method.layer_passes(layer)) for layer in method.trained)
+    return batch * sum(int(method.figures.layer_passes(layer)) for layer in method.plan.trained)
 
 
 def _on(variant: str, network: str, method: str, batch: int, data: str = DATA) -> TrialSpec:

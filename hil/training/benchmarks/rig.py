@@ -99,7 +99,7 @@ def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
 
 
 def _training(prepared: Prepared, device: Device, stand_in: int | None) -> Iterator[Row]:
-    device.configure(prepared.method.configuration(prepared.settings, prepared.slots, 0))
+    device.configure(prepared.method.request.configuration(prepared.settings, prepared.slots, 0))
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
     before = processor_seconds(stand_in) if stand_in else 0.0
     cycles, stepping, started = 0, 0.0, time.perf_counter()

@@ -37,7 +37,7 @@ def ready(prepared: Prepared, rig: Rig, folder: Path) -> Iterator[Device]:
         device = Device(dut.agent, prepared.board, prepared.image)
         device.take_network(prepared.image, prepared.blob)
         first_step = prepared.spec.first_step
-        device.configure(prepared.method.configuration(prepared.settings, prepared.slots, first_step))
+        device.configure(prepared.method.request.configuration(prepared.settings, prepared.slots, first_step))
         yield device
 
 
@@ -94,7 +94,7 @@ def read_weights(device: Device, prepared: Prepared, slot: BoardCheckpoint) -> l
         raise RigError(f"checkpoint {slot.sequence} of {spec.board} is not of {what}: {cure}.") from refusal
     own = reference_of(prepared.method).weights
     weights = []
-    for index, (tensor, like) in enumerate(zip(prepared.method.tensors, own, strict=True)):
+    for index, (tensor, like) in enumerate(zip(prepared.method.plan.tensors, own, strict=True)):
         data = np.frombuffer(device.tensor(index, tensor.size), np.dtype(like.dtype).newbyteorder("<"))
         weights.append(data.astype(like.dtype).reshape(like.shape))
     if step_digest(tensor_digests(weights)) != slot.digest:

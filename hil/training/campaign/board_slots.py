@@ -32,7 +32,7 @@ class BoardSlots:
         if self._given_up or not self._has_slots(trial):
             return
         try:
-            size = sum(tensor.size for tensor in trial.p.method.tensors)
+            size = sum(tensor.size for tensor in trial.p.method.plan.tensors)
             sequence = trial.device.save_checkpoint(self._campaign, trial.next_step, size)
         except Refused as refusal:
             self._give_up(trial, _reason(refusal))

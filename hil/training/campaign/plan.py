@@ -137,7 +137,7 @@ def check_resumable(prepared: Prepared) -> None:
         raise RigError(f"a campaign trains one variant: {cure}.")
     changes = (0, *(step for step, _ in prepared.spec.schedule))
     for step in changes:
-        kept = prepared.method.kept_state(prepared.settings_at(step))
+        kept = prepared.method.request.kept_state(prepared.settings_at(step))
         if kept is not None:
             what, cure = kept
             raise RigError(f"{what} is state in addition to the weights, which a checkpoint lacks: {cure}.")

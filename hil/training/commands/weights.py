@@ -62,7 +62,7 @@ def load(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
     with ready(prepared, rig, folder) as device:
         slots_of(device, board)
         digest = check_board_has(device, reference_of(prepared.method).weights, board)
-        sequence = device.save_checkpoint(0, 0, sum(tensor.size for tensor in prepared.method.tensors))
+        sequence = device.save_checkpoint(0, 0, sum(tensor.size for tensor in prepared.method.plan.tensors))
         slot = next((one for one in slots_of(device, board) if one.sequence == sequence), None)
         if slot is None or slot.digest != digest:
             problem = f"checkpoint {sequence} of {board} does not have the digest {digest:08x} after writing"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hil.training.graph.graph import Graph
-from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.methods import StepOutcome

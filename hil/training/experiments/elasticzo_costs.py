@@ -77,7 +77,7 @@ class ElasticzoCosts(CostExperiment[ElasticzoCost]):
         """Return what a cell needs by equation and plan."""
         spec = self._specification(column, row)
         graph = build(spec.network, 1)
-        found = {batch: METHODS[spec.method].on(graph, row, batch=batch).analytic() for batch in BATCHES}
+        found = {batch: METHODS[spec.method].on(graph, row, batch=batch).figures.analytic() for batch in BATCHES}
         sizes = {batch: facts["bytes"] for batch, facts in found.items()}
         cost, prepared = planned(ElasticzoCost(column, row, found[BATCH]["equation"], sizes), spec)
         return cost if prepared is None else replace(cost, slots=prepared.slots)

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 from hil.training.experiments.adam import AdamPreTraining
 from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, at_step, longest_segment
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
-from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.networks import build
 from hil.training.reference.methods import Reference
 from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32 as Fp32Reference
@@ -73,7 +73,7 @@ class FloatRun(BaseRun):
     def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
         """Return the method on the network."""
         method = self.method(schedule)
-        network = method.network if weights is None else method.with_arrays(weights)
+        network = method.network if weights is None else method.plan.with_arrays(weights)
         if self.column == ADAM:
             return AdamPreTraining(network, self.batch, self.seed, fastest(network))
         return Fp32Reference(network, method.settings, fastest(network))
@@ -85,4 +85,4 @@ class FloatRun(BaseRun):
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""
-        return longest_segment(self.method(()).step_macs())
+        return longest_segment(self.method(()).figures.step_macs())

@@ -159,7 +159,7 @@ def memory_rows(known: Mapping[str, str], settings: Mapping[str, Any]) -> tuple[
 
 def segments(network: str, configuration: str, settings: Mapping[str, Any]) -> dict[str, int]:
     """Return the bytes of the three segments of figure 4, from the plan of the board."""
-    facts = Fqt.on(build(network, 1), configuration, **settings).analytic()
+    facts = Fqt.on(build(network, 1), configuration, **settings).figures.analytic()
     parts: Sequence[tuple[str, str]] = (
         ("feature maps", "feature_maps"), ("weights and gradients", "trainable"), ("flash", "static")
     )  # fmt: skip

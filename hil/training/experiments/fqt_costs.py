@@ -183,7 +183,7 @@ class FqtCosts(CostExperiment[FqtCost]):
         cost, outcome = tried(cost, cost.case.latency(self.steps), run_trial, folder / "latency")
         if outcome.verdict != "pass" or outcome.latency is None or outcome.prepared is None or not outcome.clock_hz:
             return cost
-        facts = latency_json(outcome.latency, outcome.prepared.method.bookings(), outcome.clock_hz)
+        facts = latency_json(outcome.latency, outcome.prepared.method.figures.bookings(), outcome.clock_hz)
         cycles = {name: (facts["phases"][name]["mean"], facts["phases"][name]["sd"]) for name in PHASES}
         cost = replace(
             cost, cycles=cycles, clock_hz=outcome.clock_hz, steps=facts["steps"], provenance=facts["provenance"],

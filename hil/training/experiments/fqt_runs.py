@@ -54,7 +54,7 @@ class FqtRun(BaseRun):
     def has_state(self) -> bool:  # type: ignore[override]
         """Whether statistics, ranges of errors or the largest loss go on from step to step."""
         method = self._method()
-        return method.kept_state(method.settings) is not None
+        return method.request.kept_state(method.settings) is not None
 
     @property
     def on_board(self) -> bool:  # type: ignore[override]
@@ -82,7 +82,7 @@ class FqtRun(BaseRun):
     def backward_macs(self, learner: Reference) -> float:
         """Return the multiply-accumulates of the backward pass of the last step, a sample."""
         method = self._method()
-        work = learner.last_work() or method.work()
+        work = learner.last_work() or method.figures.work()
         assert work is not None
         return work.macs / self.batch - method.network.macs
 
@@ -93,4 +93,4 @@ class FqtRun(BaseRun):
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""
-        return longest_segment(self._method().step_macs())
+        return longest_segment(self._method().figures.step_macs())

@@ -72,8 +72,8 @@ class GraphRun(BaseRun):
     def forwards(self) -> int:
         """Return the number of perturbed forward passes per sample; an average if coordinates are drawn."""
         method = self._method(())
-        drawn = (ALL_COORDINATES - method.settings.sparsity) / ALL_COORDINATES if method.coordinate_wise else 1
-        passes = [method.layer_passes(index) for index in method.trained]
+        drawn = (ALL_COORDINATES - method.settings.sparsity) / ALL_COORDINATES if method.plan.coordinate_wise else 1
+        passes = [method.figures.layer_passes(index) for index in method.plan.trained]
         return round((sum(passes) if method.settings.wise == "layer" else passes[0]) * drawn)
 
     def per_epoch(self, images: int) -> int:
@@ -113,7 +113,7 @@ class GraphRun(BaseRun):
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""
-        return longest_segment(self._method(()).step_macs())
+        return longest_segment(self._method(()).figures.step_macs())
 
     @property
     def _variant(self) -> str:

@@ -250,9 +250,9 @@ class Plan:
             way = self.way(replace(declared, blocks=BLOCKS["block3"]) if row == "pmt" else declared)
             kind, given = graph_method(way.method), dict(way.given) | {"batch": 1}
             method = kind.on(build(self.request.network, 1), kind.default_variant, **given)
-            arena = method.resident(0, (True,)).plan(1).total  # nothing fits 0 bytes: the smallest form
+            arena = method.resident(0, (True,)).plan.memory(1).total  # nothing fits 0 bytes: the smallest form
             name = f"{row}, blocks {given['blocks']:b}" if row == "pmt" else row
-            parts = {"equation": method.analytic()["bytes"], "arena": arena}
+            parts = {"equation": method.figures.analytic()["bytes"], "arena": arena}
             found.append(MemoryRow(self.request.network, name, parts))
         return tuple(found)
 

@@ -104,7 +104,7 @@ class PmtCosts(CostExperiment[PmtCost]):
         spec = self.specification(row)
         kind = graph_method(spec.method)
         method = kind.on(build(self.network, spec.seed), spec.variant, batch=1, seed=spec.seed, **spec.settings)
-        cost, prepared = planned(PmtCost(row, method.analytic()["bytes"], method.step_macs()), spec)
+        cost, prepared = planned(PmtCost(row, method.figures.analytic()["bytes"], method.figures.step_macs()), spec)
         return cost if prepared is None else replace(cost, in_flash=prepared.method.in_flash)
 
     def measured(self, cost: PmtCost, run_trial: RunTrial, folder: Path) -> PmtCost:

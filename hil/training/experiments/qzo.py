@@ -166,7 +166,9 @@ class Planned:
         graph = build(self.name, 1)
         method = find_method(self.method).on(graph, self.variant, batch=MEMORY_BATCH, **self.settings)
         weights = file_size(graph)
-        return MemoryRow(self.network, self.title, {"weights": weights, "scratch": method.plan(1).total - weights})
+        return MemoryRow(
+            self.network, self.title, {"weights": weights, "scratch": method.plan.memory(1).total - weights}
+        )
 
     def trial(self, board: str) -> TrialSpec:
         """Return one step with the memory of the plan: a slot for one sample; `auto` puts the file in RAM."""

@@ -19,6 +19,7 @@ from hil.training.graph.graph import Graph
 from hil.training.graph.node import WithBias
 from hil.training.methods import qzo_ff_refusals
 from hil.training.methods.qzo_ff import QzoFf as Method
+from hil.training.methods.qzo_ff_plan import QzoFfPlan
 from hil.training.methods.qzo_ff_settings import Settings
 from hil.training.methods.qzo_ff_tensors import trained_tensors
 from hil.training.networks import build, find_network
@@ -126,7 +127,7 @@ class QzoRun(BaseRun):
         """
         settings, graph = self.settings(0, ()), self.network_for(data)
         if weights is not None:
-            graph = settings.with_trained(graph, weights)
+            graph = QzoFfPlan(graph, settings).with_arrays(weights)
         if self.system == BP:
             return FloatBackPropagation(graph, settings, fastest_float32)
         acting = replace(settings, eta=1.0)
@@ -164,7 +165,7 @@ class QzoRun(BaseRun):
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""
         graph = _in_integers(self.backbone, LARGEST[self.system])
-        return longest_segment(Method(graph, self.settings(0, ())).step_macs())
+        return longest_segment(Method(graph, self.settings(0, ())).figures.step_macs())
 
 
 @lru_cache(maxsize=4)

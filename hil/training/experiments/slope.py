@@ -14,6 +14,7 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.graph import POOLS, Graph, MeanFactor, Node, Op
 from hil.training.graph.node import Tflite8Node, Tflite8Parameters
+from hil.training.methods.graph_plan import GraphPlan
 from hil.training.reference.methods.zeroth_order import ZerothOrder
 
 
@@ -24,7 +25,7 @@ def cosines(learner: object, step: int, images: np.ndarray, labels: np.ndarray) 
     """
     assert isinstance(learner, ZerothOrder)
     found = learner.estimate(step, images, labels).gradients
-    graph = learner.settings.with_trained(learner.graph, learner.weights)
+    graph = GraphPlan(learner.graph, learner.settings).with_arrays(learner.weights)
     values = [value[:, 0].astype(np.float64) for value in learner.forward.clean(images, learner.own_now())]
     slope = slopes(graph, values, labels)
     alike = []

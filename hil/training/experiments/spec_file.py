@@ -20,7 +20,7 @@ from hil.training.experiments.qzo_runs import NAMED, QzoRun
 from hil.training.experiments.table import ACCURACY, LOSS, Cell, Table
 from hil.training.methods import METHODS, GraphMethod, graph_method
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
-from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.methods.qzo_ff import QzoFf
 from hil.training.methods.qzo_ff_settings import Settings as QzoSettings
 from hil.training.networks import names
@@ -139,7 +139,7 @@ def _float_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> Fl
         eta=given.get("eta", Fp32Settings.eta), given=tuple(given["settings"].items()), tag=f"{column}-{row}",
     )  # fmt: skip
     method = run.method(())
-    if fault := method.fault_of_weights(method.settings):
+    if fault := method.request.fault_of_weights(method.settings):
         raise RigError(fault)  # as a trial would be refused
     return run
 

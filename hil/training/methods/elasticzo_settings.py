@@ -1,4 +1,4 @@
-"""The settings of ElasticZO-INT8 (docs/arithmetic.md, section 9)."""
+"""The settings of ElasticZO in `bfp8` and in `float32` (docs/arithmetic.md, section 9; docs/arithmetic-float32.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hil.errors import RigError, close_matches
-from hil.training.methods.settings_fields import ElasticzoFields
+from hil.training.methods.settings_fields import ElasticzoFields, ElasticzoFp32Fields
 
 BY_BP = {"full-zo": 0, "cls2": 1, "cls1": 2}  # tensors or layers left to back-propagation (ElasticZO, section 5.1)
 VARIANTS = (*BY_BP, "full-bp")
@@ -44,6 +44,22 @@ class Settings(ElasticzoFields):
             RigError: an unknown variant, an unknown setting or a value out of range.
         """
         partition = partition_of(variant, tensors, others)
+        cls.check_names(others)
+        return cls(partition=partition, **others)
+
+
+@dataclass(frozen=True)
+class Fp32Settings(ElasticzoFp32Fields):
+    """Settings of ElasticZO on `float32`; methods.toml describes each."""
+
+    @classmethod
+    def of_variant(cls, variant: str, layers: int, **others: Any) -> Fp32Settings:
+        """Return the settings of a variant for a network with so many layers with weights.
+
+        Raises:
+            RigError: an unknown variant, an unknown setting or a value out of range.
+        """
+        partition = partition_of(variant, layers, others)
         cls.check_names(others)
         return cls(partition=partition, **others)
 

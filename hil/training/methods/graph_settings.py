@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from hil.errors import RigError, shown
 from hil.training.graph.graph import Graph, Node, Op
-from hil.training.graph.node import WithBias
 from hil.training.methods.settings import only
 from hil.training.methods.settings_fields import Tflite8Fields
 
@@ -60,15 +56,6 @@ class GraphSettings(Tflite8Fields):
     def trained(self, graph: Graph) -> tuple[int, ...]:
         """Return the indices of the trained layers, input to output."""
         return tuple(index for index in range(len(graph.layers)) if self.trains(graph, index))
-
-    def with_trained(self, graph: Graph, tensors: Sequence[np.ndarray]) -> Graph:
-        """Return the graph with other trained tensors: weights (int8, any shape) and biases (int32) of each layer."""
-        left, own, known = iter(tensors), {}, graph.own_of(WithBias)
-        for index in self.trained(graph):
-            old = known[index]
-            mine = next(left) if self.trains_weights else old.weights
-            own[index] = (mine.reshape(old.weights.shape), next(left) if self.train_bias else old.bias)
-        return graph.with_parameters(own)
 
     @property
     def sides(self) -> int:

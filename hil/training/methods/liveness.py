@@ -51,7 +51,8 @@ class Liveness:
         firsts = sorted({self.first(index) for index in self.trained}) if self.layerwise else [0]
         prefix = [Part(0, firsts[0], prefix=True)] if firsts[0] else []
         self.starts = (*prefix, *(Part(first, self.n) for first in firsts))
-        self._last_use = [self._reader(graph, value) for value in range(self.n + 1)]
+        readers = (graph.last_use(value) for value in range(self.n + 1))
+        self._last_use = [last if last == self.n else self.last(last) for last in readers]
 
     def first(self, index: int) -> int:
         """Return the first layer of a layer's group."""
@@ -113,10 +114,6 @@ class Liveness:
 
     def _has_turn(self, start: Part, index: int) -> bool:
         return not start.prefix and self.first(index) == start.first
-
-    def _reader(self, graph: Graph, value: int) -> int:
-        last = graph.last_use(value)
-        return last if last == self.n else self.last(last)
 
 
 def chained(graph: Graph, by_nodes: set[int]) -> set[int]:

@@ -1,4 +1,4 @@
-"""The base of every training method: a network with settings, and what trial, report and matrix ask of it."""
+"""The base of every training method: its name, variants and settings, and its plan, its request and its figures."""
 
 from __future__ import annotations
 
@@ -10,28 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hil.training.graph.file import encode
+from hil.errors import RigError, close_matches
 from hil.training.graph.graph import Format, Graph
-from hil.training.graph.plan import Plan
-from hil.training.methods.least_cycles import LeastCycles
-from hil.training.methods.settings import MethodSettings
-from hil.training.methods.step_work import Work
-
-Bookings = tuple[dict[str, int], tuple[list[int], list[int]]]  # a step's, by phase, and by layer forward and backward
-
-
-@dataclass(frozen=True)
-class Tensor:
-    """A trained tensor: its name, and its type and number of elements."""
-
-    name: str
-    dtype: str
-    elements: int
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.elements * np.dtype(self.dtype).itemsize
+from hil.training.methods.figures import MethodFigures
+from hil.training.methods.plan import MethodPlan
+from hil.training.methods.request import MethodRequest
 
 
 @dataclass(frozen=True)
@@ -45,10 +28,10 @@ class Method(ABC):
         reference: class of the loop, a `hil.training.reference.methods.Reference`, as `module:Class`.
         format: of the networks that it trains (`trains` has those of a method of several).
         kind: class of its settings; its `table` describes each (methods.toml).
+        plan_of, request_of, figures_of: classes of its plan, its request and its figures.
         variants: the settings of each variant in which it differs from the defaults.
         default_variant: where none is named.
         learning_variants: those whose accuracy must rise in a long trial.
-        chosen: whether the settings choose what is trained; else every tensor of the network file is.
         in_flash_too: whether its networks may stay in flash.
         cell: batch, steps and settings of a cell of the matrix.
         smaller: advice on what needs less memory.
@@ -65,10 +48,12 @@ class Method(ABC):
     reference: ClassVar[str]
     format: ClassVar[Format]
     kind: ClassVar[Any]
+    plan_of: ClassVar[type[MethodPlan]]
+    request_of: ClassVar[type[MethodRequest]] = MethodRequest
+    figures_of: ClassVar[type[MethodFigures]]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]]
     default_variant: ClassVar[str]
     learning_variants: ClassVar[tuple[str, ...]] = ()
-    chosen: ClassVar[bool]
     in_flash_too: ClassVar[bool]
     cell: ClassVar[Mapping[str, Any]]
     smaller: ClassVar[str]
@@ -88,6 +73,12 @@ class Method(ABC):
         return tuple(cls.variants) if cls.trains(formats) else ()
 
     @classmethod
+    def check_variant(cls, variant: str) -> None:
+        """Raise RigError for an unknown variant."""
+        if variant not in cls.variants:
+            raise RigError(f"the method {cls.name} has no variant {variant!r}: {close_matches(variant, cls.variants)}")
+
+    @classmethod
     @abstractmethod
     def on(cls, network: Graph, variant: str, **settings: Any) -> Method:
         """Return the method in a variant on a network, with settings in which it differs from the variant.
@@ -98,35 +89,23 @@ class Method(ABC):
         """
 
     @cached_property
-    def layers(self) -> tuple[str, ...]:
-        """Names of all layers."""
-        return tuple(layer.name for layer in self.network.layers)
+    def plan(self) -> MethodPlan:
+        """What is trained, and where it lies."""
+        return self.plan_of(self.network, self.settings, self.in_flash)
 
     @cached_property
-    def tensors(self) -> tuple[Tensor, ...]:
-        """What is trained, input to output."""
-        return tuple(Tensor(name, array.dtype.name, array.size) for name, array in self.arrays)
+    def request(self) -> MethodRequest:
+        """What the agent is asked."""
+        return self.request_of(self.plan, self.loop)
 
-    @property
-    @abstractmethod
-    def arrays(self) -> tuple[tuple[str, np.ndarray], ...]:
-        """Name and first values of every trained tensor, input to output."""
-
-    @abstractmethod
-    def with_arrays(self, arrays: Sequence[np.ndarray]) -> Graph:
-        """Return the network with other trained tensors, in the order of `arrays`."""
+    @cached_property
+    def figures(self) -> MethodFigures:
+        """What is known of a step without a board."""
+        return self.figures_of(self.plan, self.request)
 
     def given(self, arrays: Sequence[np.ndarray]) -> Method:
-        """Return the method on the network with other first weights."""
-        return replace(self, network=self.with_arrays(arrays))
-
-    def fault_of_weights(self, settings: Any) -> str:
-        """Return why the first weights cannot be trained with some settings, a sentence; empty if they can."""
-        return ""
-
-    def kept_state(self, settings: Any) -> tuple[str, str] | None:
-        """Return what a step leaves for the next one besides the trained tensors, and how to turn it off."""
-        return None
+        """Return the method on the network with other first weights, in the order of `plan.arrays`."""
+        return replace(self, network=self.plan.with_arrays(arrays))
 
     def resident(self, arena: int, places: Sequence[bool]) -> Method:
         """Return the method in the plainest form that fits an arena of so many bytes; the last one if none does.
@@ -136,78 +115,10 @@ class Method(ABC):
         found = self
         for in_flash in places if self.in_flash_too else ():
             found = replace(self, in_flash=in_flash)
-            if found.plan(1).fits(arena):
+            if found.plan.memory(1).fits(arena):
                 break
         return found
-
-    def file(self, arrays: Sequence[np.ndarray] | None = None) -> bytes:
-        """Return the network file, with other trained tensors if some are given (docs/network.md)."""
-        return encode(self.network if arrays is None else self.with_arrays(arrays))
-
-    @abstractmethod
-    def plan(self, slots: int) -> Plan:
-        """Return the memory plan of a board that holds so many samples."""
-
-    @abstractmethod
-    def slots(self) -> tuple[str, ...]:
-        """Return the names of the plan's time slots."""
-
-    @abstractmethod
-    def places(self, plan: Plan) -> tuple[int, ...]:
-        """Return where each trained tensor lies, as an offset in the arena."""
-
-    def configuration(self, settings: MethodSettings, slots: int, first_step: int) -> dict[str, Any]:
-        """Return the fields of the request `configure` that sets the method."""
-        return settings.request_fields(self.loop, slots, first_step)
-
-    @abstractmethod
-    def passes(self) -> int:
-        """Return how often a batch that comes in parts goes through the board in a step."""
-
-    @abstractmethod
-    def streams(self) -> bool:
-        """Return whether a batch may come in parts."""
-
-    def shows(self, stage: int) -> bool:
-        """Return whether the board can show a stage of a traced sample."""
-        return True
-
-    @abstractmethod
-    def first_wrong(self, tensors: Sequence[int], losses_agree: bool) -> int:
-        """Return which of the tensors that differ went wrong first."""
-
-    @abstractmethod
-    def analytic(self) -> dict[str, Any]:
-        """Return what the paper's formulas give."""
-
-    def remarks(self) -> tuple[str, ...]:
-        """Return sentences for the warnings of a record."""
-        return ()
-
-    def bookings(self) -> Bookings | None:
-        """Return how often a step books cycles (docs/performance.md); None where the board counts the bookings."""
-        return None
-
-    def work(self) -> Work | None:
-        """Return the passes of a step; None where draws decide how many there are, or the board counts none."""
-        return None
-
-    @abstractmethod
-    def least_cycles(self) -> LeastCycles:
-        """Return the fewest cycles that a step takes on any core."""
 
     def last_layer(self, samples: int) -> Method | None:
         """Return the method on the last layer alone, with a batch of so many samples; None where it cannot be alone."""
         return None
-
-    def integers_only(self) -> bool:
-        """Return whether the sign of a step comes from integers alone (INT8*)."""
-        return False
-
-    @abstractmethod
-    def step_macs(self) -> int:
-        """Return the multiply-accumulates of a step."""
-
-    def budget_scope(self) -> str:
-        """Return the exponent scope whose budgets hold (the catalogue's `budget`); empty where there are none."""
-        return ""

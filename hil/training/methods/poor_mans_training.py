@@ -9,7 +9,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from hil.training.methods.graph_figures import GraphFigures
 from hil.training.methods.graph_method import GraphMethod
+from hil.training.methods.graph_plan import GraphPlan
+
+
+class PoorMansPlan(GraphPlan):
+    """The plan: seeds and losses of all queries of a layer are kept."""
+
+    @property
+    def kept_queries(self) -> int:
+        """Queries of a layer whose seeds and losses are kept: all."""
+        return self.settings.queries
+
+
+class PoorMansFigures(GraphFigures):
+    """The figures: the number of passes is known."""
+
+    def least_runs(self) -> Sequence[int]:
+        """Return how often each layer runs in a step."""
+        return self.step_work().runs
 
 
 @dataclass(frozen=True)
@@ -19,6 +38,8 @@ class PoorMansTraining(GraphMethod):
     name = "poor-mans-training"
     loop = "poor-mans"
     reference = "hil.training.reference.methods.poor_mans:PoorMans"
+    plan_of = PoorMansPlan
+    figures_of = PoorMansFigures
     default_variant = "adaptive"
     variants: ClassVar[Mapping[str, Any]] = {
         "adaptive": {},
@@ -32,15 +53,6 @@ class PoorMansTraining(GraphMethod):
         "block3": {"train": "pointwise", "blocks": 4},
         "block4": {"train": "pointwise", "blocks": 8},
     }
-
-    @property
-    def kept_queries(self) -> int:
-        """Queries of a layer whose seeds and losses are kept: all."""
-        return self.settings.queries
-
-    def least_runs(self) -> Sequence[int]:
-        """Return how often each layer runs in a step: the number is known."""
-        return self.step_work().runs
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.graph import Format, Graph
 from hil.training.graph.node import W16A8Parameters, WithBias
-from hil.training.methods.float32_steps import fault_of_step
 from hil.training.methods.qzo_ff_settings import Settings
 from hil.training.methods.qzo_ff_tensors import (
     LARGEST_TABLE,
@@ -25,6 +24,7 @@ from hil.training.methods.qzo_ff_tensors import (
     quotient,
     rounded_shift,
 )
+from hil.training.methods.request import fault_of_step
 
 SHOWS_NOTHING = 127  # w_max: that weights of 8 bits do not move is what they are for
 Acts = Callable[[TrainedTensor], bool]
@@ -128,7 +128,8 @@ def _still_sentence(name: str, settings: Settings, tensors: Sequence[TrainedTens
     unit, where = float(finest.unit), f"every trained tensor; in {finest.name}, whose step is the smallest"
     if name == "eta" and settings.optimizer == "plain":
         if finest.rate_acts(settings, 1):
-            least = _directions_that_act(settings, finest)
+            counts = range(1, settings.directions + 1)
+            least = max(count for count in counts if finest.rate_acts(settings, count))
             return (
                 f"setting directions is {settings.directions}, with which a gradient rounds to nothing in {where} "
                 f"({unit:.3g}), eta = {settings.eta} acts with at most {least} directions: choose fewer directions or "
@@ -142,10 +143,6 @@ def _still_sentence(name: str, settings: Settings, tensors: Sequence[TrainedTens
 def _larger(name: str, settings: Settings, where: str, unit: float, acts: str) -> str:
     value = getattr(settings, name)
     return f"setting {name} is {value}, which rounds to nothing in {where} ({unit:.3g}), it acts {acts}: choose more."
-
-
-def _directions_that_act(settings: Settings, tensor: TrainedTensor) -> int:
-    return max(count for count in range(1, settings.directions + 1) if tensor.rate_acts(settings, count))
 
 
 def _check_reach(tensor: TrainedTensor, settings: Settings) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.graph import Graph
-from hil.training.graph.node import WithBias
 from hil.training.methods.settings_fields import QzoFfFields
 
 
@@ -42,12 +40,3 @@ class Settings(QzoFfFields):
     def trained(self, graph: Graph) -> tuple[int, ...]:
         """Return the indices of the trained layers, input to output."""
         return tuple(graph.own)[-self.last_layers :]
-
-    def with_trained(self, graph: Graph, tensors: Sequence[np.ndarray]) -> Graph:
-        """Return the graph with other trained tensors: weights in any shape, and biases if they are trained."""
-        left, own, known = iter(tensors), {}, graph.own_of(WithBias)
-        for index in self.trained(graph):
-            old = known[index]
-            weights = next(left).reshape(old.weights.shape)
-            own[index] = (weights, next(left) if self.train_bias else old.bias)
-        return graph.with_parameters(own)

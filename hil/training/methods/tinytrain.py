@@ -7,28 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from hil.training.methods.figures import Work
 from hil.training.methods.graph_settings import LIMITS, GraphSettings
-from hil.training.methods.int8_bp import Int8Bp
-from hil.training.methods.step_work import Work
+from hil.training.methods.int8_bp import BpFigures, BpPlan, BpRequest, Int8Bp
 from hil.training.methods.tinytrain_costs import NUMBER_BYTES, Costs
 
 MOMENTUM = {"momentum": 0.9}
 
 
-@dataclass(frozen=True)
-class TinyTrain(Int8Bp):
-    """The method: back-propagation whose first steps rank layers and channels; the budgets then decide."""
-
-    name = "tinytrain"
-    docs = "docs/arithmetic-tinytrain.md"
-    loop = "tinytrain"
-    reference = "hil.training.reference.methods.tinytrain:TinyTrain"
-    default_variant = "budget"
-    variants: ClassVar[Mapping[str, Any]] = {
-        "budget": MOMENTUM,
-        "whole": MOMENTUM | {name: LIMITS[name][1] for name in ("memory_budget", "work_budget", "channels")},
-    }
-    cell: ClassVar[Mapping[str, Any]] = {"batch": 2, "steps": 3}  # the first step ranks, and moves nothing
+class TinyTrainPlan(BpPlan):
+    """The plan, with room for any choice."""
 
     @cached_property
     def costs(self) -> Costs:
@@ -39,14 +27,6 @@ class TinyTrain(Int8Bp):
         """
         return Costs(self.network, self.settings)
 
-    def check(self, variant: str) -> None:
-        """Raise RigError for a pool that errors cannot be handed through, or budgets that no layer fits."""
-        self.costs.check()
-
-    def kept_state(self, settings: GraphSettings) -> tuple[str, str]:
-        """Return the choice, which cannot be turned off."""
-        return "the choice of layers and channels", "use int8-bp, whose layers do not depend on samples"
-
     def gradient_buffers(self) -> Iterator[tuple[str, int]]:
         """Yield the information of each candidate's channels, and room for gradients and velocities of any choice."""
         candidates = self.costs.candidates
@@ -56,18 +36,55 @@ class TinyTrain(Int8Bp):
         if selected:
             yield "selected", selected
 
+
+class TinyTrainRequest(BpRequest):
+    """The request: the choice is kept from step to step."""
+
+    def kept_state(self, settings: GraphSettings) -> tuple[str, str]:
+        """Return the choice, which cannot be turned off."""
+        return "the choice of layers and channels", "use int8-bp, whose layers do not depend on samples"
+
+
+@dataclass(frozen=True)
+class TinyTrainFigures(BpFigures):
+    """The figures: the most that a choice may take."""
+
+    plan: TinyTrainPlan
+
     def step_work(self) -> Work:
         """Return the most that a trained step may take: the work budget, and errors down to the first trained layer."""
-        batch, costs = self.settings.batch, self.costs
-        runs = costs.step_work(batch, None).runs
-        return Work(runs, batch * (self.network.macs + costs.most_work))
+        batch, costs = self.plan.settings.batch, self.plan.costs
+        return Work(costs.step_work(batch, None).runs, batch * (self.plan.network.macs + costs.most_work))
 
     def work(self) -> None:
         """Return None: samples decide how far the errors go."""
 
     def step_macs(self) -> int:
         """Return the most multiply-accumulates of a step, whether it ranks or trains."""
-        return max(self.step_work().macs, self.costs.step_work(self.settings.batch, None).macs)
+        return max(self.step_work().macs, self.plan.costs.step_work(self.plan.settings.batch, None).macs)
 
     def least_update(self) -> None:
         """Return None: a ranking step updates nothing."""
+
+
+@dataclass(frozen=True)
+class TinyTrain(Int8Bp):
+    """The method: back-propagation whose first steps rank layers and channels; the budgets then decide."""
+
+    name = "tinytrain"
+    docs = "docs/arithmetic-tinytrain.md"
+    loop = "tinytrain"
+    reference = "hil.training.reference.methods.tinytrain:TinyTrain"
+    plan_of = TinyTrainPlan
+    request_of = TinyTrainRequest
+    figures_of = TinyTrainFigures
+    default_variant = "budget"
+    variants: ClassVar[Mapping[str, Any]] = {
+        "budget": MOMENTUM,
+        "whole": MOMENTUM | {name: LIMITS[name][1] for name in ("memory_budget", "work_budget", "channels")},
+    }
+    cell: ClassVar[Mapping[str, Any]] = {"batch": 2, "steps": 3}  # the first step ranks, and moves nothing
+
+    def check(self, variant: str) -> None:
+        """Raise RigError for a pool that errors cannot be handed through, or budgets that no layer fits."""
+        Costs(self.network, self.settings).check()

@@ -10,8 +10,8 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.graph import Graph, Op
 from hil.training.methods.backward_pass import BackwardPass
+from hil.training.methods.figures import Work
 from hil.training.methods.graph_settings import GraphSettings
-from hil.training.methods.step_work import Work
 
 PARTS = 256  # of which work_budget and channels are shares
 NUMBER_BYTES = 4  # of a gradient, and of a velocity

@@ -170,5 +170,5 @@ def _probe_check(prepared: Prepared, probe: CoreProbe | None) -> ProbeCheck | No
     if probe is None:
         return None
     method = prepared.method
-    sizes = (tensor.size for tensor in method.tensors)
-    return ProbeCheck(probe, prepared.image, tuple(zip(method.places(prepared.plan), sizes, strict=True)))
+    sizes = (tensor.size for tensor in method.plan.tensors)
+    return ProbeCheck(probe, prepared.image, tuple(zip(method.plan.places(prepared.plan), sizes, strict=True)))

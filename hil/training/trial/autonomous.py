@@ -31,7 +31,7 @@ def autonomous_run(
         pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
         trial.device.samples(images, labels)
         run = partial(trial.device.run, first, steps, len(images), idle_ms, silence_s)
-        reply, outcomes = both(lambda: timed(run), pending, first, trial.p.method.layers)
+        reply, outcomes = both(lambda: timed(run), pending, first, trial.p.method.plan.layers)
     return reply if same_after_run(trial, reply, outcomes[-1].digests, steps) else None
 
 
@@ -43,6 +43,6 @@ def same_after_run(trial: LockStep, reply: Stepped, reference: tuple[int, ...], 
     trial.outcome.final_digests = reply.digests
     trial.outcome.autonomous += steps
     what = f"after {steps} autonomous steps, weight"
-    found = first_digest(trial.next_step - 1, trial.p.method.tensors, reply.digests, reference, what)
+    found = first_digest(trial.next_step - 1, trial.p.method.plan.tensors, reply.digests, reference, what)
     trial.outcome.difference = found or trial.outcome.difference
     return found is None

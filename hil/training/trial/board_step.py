@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from hil.link.replies import Stepped
-from hil.training.methods import Method
+from hil.training.methods.request import MethodRequest
 from hil.training.trial.device import Device
 
 T = TypeVar("T")
@@ -34,13 +34,13 @@ class BoardSteps:
     """Trains steps on a board.
 
     Attributes:
-        device: configured for the method with so many slots.
-        method, slots: what it was configured with.
+        device: configured for a method with so many slots.
+        request, slots: what it was configured with.
         counted: told how many samples a part has processed, how many were sent, and where that was.
     """
 
     device: Device
-    method: Method
+    request: MethodRequest
     slots: int
     counted: Counted | None = None
 
@@ -56,7 +56,7 @@ class BoardSteps:
         if n <= self.slots:
             self.device.samples(images, labels)
             return timed(partial(self.device.step, step, n))
-        for number in range(self.method.passes()):
+        for number in range(self.request.passes()):
             for first in range(0, n, self.slots):
                 part = slice(first, first + self.slots)
                 self.device.samples(images[part], labels[part])

@@ -12,6 +12,8 @@ from hil.bounded_npz import read_npz
 from hil.errors import Blocked, RigError, close_matches, shown
 from hil.training.graph.file import file_size
 from hil.training.methods import METHODS, Method, find_method
+from hil.training.methods.plan import MethodPlan
+from hil.training.methods.request import MethodRequest
 from hil.training.networks import KNOWN, build, find_network, is_known
 from hil.training.trial.spec import TrialSpec
 
@@ -30,8 +32,8 @@ def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None =
     """
     method = method_on_network(spec)
     if spec.checkpoint is not None:
-        method = method.given(_checkpoint(Path(spec.checkpoint), method))
-    check_weights(method, method.settings)
+        method = method.given(_checkpoint(Path(spec.checkpoint), method.plan))
+    check_weights(method.request, method.settings)
     if not method.in_flash_too:
         return method
     room = board.room_for_data
@@ -43,9 +45,9 @@ def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None =
     return method.resident(arena, places if fits_flash else (False,))
 
 
-def check_weights(method: Method, settings: Any) -> None:
+def check_weights(request: MethodRequest, settings: Any) -> None:
     """Raise RigError if the first weights cannot be trained with settings of the trial."""
-    fault = method.fault_of_weights(settings)
+    fault = request.fault_of_weights(settings)
     if fault:
         raise RigError(fault)
 
@@ -89,7 +91,7 @@ def _check_network(spec: TrialSpec, kind: type[Method]) -> None:
     raise RigError(f"the method {spec.method} trains no network {spec.network_name!r}: {known}")
 
 
-def _checkpoint(path: Path, method: Method) -> list[np.ndarray]:
+def _checkpoint(path: Path, plan: MethodPlan) -> list[np.ndarray]:
     """Read a checkpoint; every array must have the type and the shape of the tensor that it replaces."""
     cure = "give an .npz with the arrays w0, w1, ... of the trained tensors"
     try:
@@ -97,12 +99,12 @@ def _checkpoint(path: Path, method: Method) -> list[np.ndarray]:
     except RigError as error:
         raise RigError(f"the checkpoint {error}") from error
     found = []
-    for index, (name, own) in enumerate(method.arrays):
+    for index, (name, own) in enumerate(plan.arrays):
         if f"w{index}" not in arrays:
             raise RigError(f"the checkpoint {path} contains no array w{index}: {cure}.")
         array = arrays[f"w{index}"]
         if (array.dtype, array.shape) != (own.dtype, own.shape):
-            other = "network or variant" if method.chosen else "network"
+            other = "network or variant" if plan.chosen else "network"
             raise RigError(
                 f"the checkpoint {path} has {array.dtype}{list(array.shape)} for {name}: it belongs to another {other}."
             )

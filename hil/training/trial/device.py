@@ -37,7 +37,7 @@ from hil.link.replies import (
     stretches_of,
 )  # fmt: skip
 from hil.link.session import Session, check_board_name
-from hil.training.methods import Method
+from hil.training.methods.plan import MethodPlan
 
 BLOCK = 1000  # bytes in a frame that is sent alone
 WINDOWED_BLOCK = 968  # so that 4 frames fill the smallest window of the agents, and 8 the others (docs/link.md)
@@ -146,17 +146,17 @@ class Device:
         return checked(Work, "work", self._session.request("work"))
 
     def configure(self, configuration: Mapping[str, Any]) -> Planned:
-        """Send the settings, as `Method.configuration` returns them; return the agent's memory plan."""
+        """Send the settings, as `MethodRequest.configuration` returns them; return the agent's memory plan."""
         planned = Planned.of(self._session.request("configure", **configuration))
         self.tensors = planned.tensors
         return planned
 
-    def send_weights(self, method: Method, arrays: Sequence[np.ndarray], configuration: Mapping[str, Any]) -> None:
+    def send_weights(self, plan: MethodPlan, arrays: Sequence[np.ndarray], configuration: Mapping[str, Any]) -> None:
         """Configure the board with other weights; if settings choose what is trained, the rest of the network stays."""
-        if not method.chosen:
-            self.load(method.file(arrays))
+        if not plan.chosen:
+            self.load(plan.file(arrays))
         self.configure(configuration)
-        for index, array in enumerate(arrays if method.chosen else ()):
+        for index, array in enumerate(arrays if plan.chosen else ()):
             self.write(index, array.astype(array.dtype.newbyteorder("<")).tobytes())
 
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from hil.link.replies import Stepped
 
 if TYPE_CHECKING:
-    from hil.training.methods.method import Tensor
+    from hil.training.methods.plan import Tensor
     from hil.training.reference.methods import StepOutcome
 
 

@@ -242,7 +242,7 @@ class Windows:
             try:
                 reply = trial.device.run(first, steps, len(images), self._idle_ms(), self._silence())
             except Refused as refusal:
-                raise explained(refusal, pending, first, trial.p.method.layers) from refusal
+                raise explained(refusal, pending, first, trial.p.method.plan.layers) from refusal
             if marked is not None:
                 marked.mark(False, *_duration(trial, reply))
             asked_s, answered_s = clock.unix_s, clock.now().timestamp()

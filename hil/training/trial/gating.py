@@ -38,7 +38,7 @@ IDENTITY = ("board", "method", "variant", "batch", "seed", "steps")  # of the tr
 def budgets_of(outcome: Outcome) -> dict[str, list[Gate]]:
     """Return the budgets of a trial: those of the test, else those of rig.toml, else those of the catalogue."""
     spec, prepared = outcome.spec, outcome.prepared
-    scope = prepared.method.budget_scope() if prepared else str(spec.settings.get("scope", "sample"))
+    scope = prepared.method.figures.budget_scope() if prepared else str(spec.settings.get("scope", "sample"))
     catalogue = catalogue_budgets(boards.load(spec.board), spec.variant, spec.batch, scope)
     return nearest(parse_budgets(spec.budgets, OF_TEST), outcome.budgets, catalogue)
 
@@ -94,7 +94,7 @@ def figures_of(outcome: Outcome) -> dict[str, Quantity]:
         found["step_time"] = Quantity(compared.mean_cycles()["total"] / compared.clock_hz, "s", word)
     latency, energy = compared.latency, compared.energy
     if latency is not None and latency.steps:
-        p99 = total_figures(latency, compared.prepared.method.bookings()).p99
+        p99 = total_figures(latency, compared.prepared.method.figures.bookings()).p99
         found["latency"] = Quantity(p99 / compared.clock_hz, "s", latency.provenance)
     if energy is not None:
         found["energy_per_step"] = Quantity(energy.per_step, "J", Provenance(energy.provenance), energy.uncertainty)

@@ -37,11 +37,11 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
     word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
     latency = Latency(Booking.of(trial.checks.bookings(outcome.profile)), trial.device.identity.counter, word)
     if wanted.layers:
-        names = prepared.method.layers
+        names = prepared.method.plan.layers
         latency.layers = {direction: {name: [] for name in names} for direction in ("forward", "backward")}
     left = wanted.steps
     while left > 0 and outcome.difference is None and not outcome.figures.wrong:
-        steps = 1 if wanted.layers or prepared.method.bookings() is None else min(left, RUN_STEPS)
+        steps = 1 if wanted.layers or prepared.method.figures.bookings() is None else min(left, RUN_STEPS)
         _run(trial, latency, steps)
         left -= steps
         trial.watch.part(wanted.steps - left, wanted.steps)
@@ -66,7 +66,7 @@ def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: RunCycles) -> 
         for phase, cycles in zip((*LAP_PHASES, "total"), (*lap, sum(lap)), strict=True):
             latency.laps[phase].append(cycles)
     latency.digests.append(reply.cycles["digest"])
-    if trial.p.method.bookings() is None:
+    if trial.p.method.figures.bookings() is None:
         latency.bookings.append(trial.checks.readings(reply, trial.next_step - 1, trial.reference.last_work()))
     if latency.layers is not None:
         if ran.profile is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hil.link.replies import MOST_LAPS as RUN_STEPS
 from hil.quantity import Provenance
-from hil.training.methods.method import Bookings
+from hil.training.methods.figures import Bookings
 from hil.training.trial.latency_figures import Booking, Cost, Figures, figures
 from hil.training.trial.second_sources.cycles import STEP_PHASES as LAP_PHASES
 

@@ -67,8 +67,8 @@ def _weight(
     tensors = differing_tensors(wrong.reply.digests, wrong.outcome.digests)
     if not tensors:
         return None
-    index = prepared.method.first_wrong(tensors, losses_agree)
-    tensor = prepared.method.tensors[index]
+    index = prepared.method.request.first_wrong(tensors, losses_agree)
+    tensor = prepared.method.plan.tensors[index]
     try:
         ours = device.tensor(index, tensor.size)
     except Refused:  # the firmware does not send its weights: report the digest
@@ -78,9 +78,9 @@ def _weight(
 
 def _trace(device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep) -> Difference | None:
     """Trace all samples with the weights of each pass; return the first element that differs."""
-    configuration = prepared.method.configuration(wrong.settings, prepared.slots, wrong.step)
+    configuration = prepared.method.request.configuration(wrong.settings, prepared.slots, wrong.step)
     for weights in reference.passes(wrong.before, wrong.step):
-        device.send_weights(prepared.method, weights, configuration)
+        device.send_weights(prepared.method.plan, weights, configuration)
         for first in range(0, len(wrong.images), prepared.slots):
             part = slice(first, first + prepared.slots)
             found = _trace_slots(device, reference, prepared, weights, wrong, part)
@@ -103,7 +103,7 @@ def _trace_slots(
     for slot in range(len(images)):
         stages = reference.trace(weights, images, labels, slot)
         for index, (stage, digest) in enumerate(zip(stages, device.trace(slot, len(stages)), strict=True)):
-            if prepared.method.shows(index) and xxhash.xxh32_intdigest(stage.data) != digest:
+            if prepared.method.request.shows(index) and xxhash.xxh32_intdigest(stage.data) != digest:
                 return _element(wrong.step, part.start + slot, stage, device.stage(slot, index, len(stage.data)))
     return None
 

@@ -41,7 +41,7 @@ class LockStep:
     def __init__(self, outcome: LockStepOutcome, device: Device, probe_check: ProbeCheck | None, watch: Watch) -> None:
         self.p = prepared = outcome.prepared
         self.device, self.probe_check, self.outcome, self.watch = device, probe_check, outcome, watch
-        device.step_deadline_s = max(device.step_deadline_s, prepared.method.step_macs() / SLOWEST_MACS_S)
+        device.step_deadline_s = max(device.step_deadline_s, prepared.method.figures.step_macs() / SLOWEST_MACS_S)
         probe = probe_check.probe if probe_check is not None else None
         self.checks = Checks(prepared, device, probe, outcome.figures, silicon=outcome.reality == "hardware")
         self.next_step = prepared.spec.first_step
@@ -56,7 +56,7 @@ class LockStep:
     def begin(self) -> None:
         """Load the network, configure, compare the initial weights, evaluate."""
         self.device.take_network(self.p.image, self.p.blob)
-        if not self.p.method.chosen:
+        if not self.p.method.plan.chosen:
             self._check_tensors()
         agent_plan = self.configure(self.settings)
         self._check_tensors()
@@ -71,7 +71,7 @@ class LockStep:
             self.outcome.before = before._replace(reference=before.board)
 
     def _check_tensors(self) -> None:
-        found, held = self.device.tensors, len(self.p.method.tensors)
+        found, held = self.device.tensors, len(self.p.method.plan.tensors)
         if found != held:
             raise DeviceFault(f"the firmware finds {found} tensors to train, but the network file has {held}.")
 
@@ -95,7 +95,7 @@ class LockStep:
     def evaluate(self) -> None:
         """Evaluate the trained weights; of a network that was given by path, keep them."""
         if self.outcome.difference is None and self.outcome.steps and self.p.source is not None:
-            self.outcome.trained = self.p.method.file(self.reference.weights)
+            self.outcome.trained = self.p.method.plan.file(self.reference.weights)
         if self.outcome.difference is None and self.p.spec.evaluate:
             self.outcome.after = self._evaluate()
 
@@ -133,12 +133,12 @@ class LockStep:
         if self.outcome.difference is not None or not self.outcome.steps:
             return
         step, ours, theirs = self.next_step - 1, self.device.digests(), self.reference.digests()
-        found = first_digest(step, self.p.method.tensors, ours, theirs)
+        found = first_digest(step, self.p.method.plan.tensors, ours, theirs)
         if found is None:
             return
         index = differing_tensors(ours, theirs)[0]
         with contextlib.suppress(Refused):  # a firmware that does not send its weights: the digest is known
-            board = self.device.tensor(index, self.p.method.tensors[index].size)
+            board = self.device.tensor(index, self.p.method.plan.tensors[index].size)
             found = first_weight(step, found.layer, board, self.reference.weights[index])
         self.outcome.difference = replace(found, what=f"at the end of the trial, {found.what}")
 
@@ -146,10 +146,10 @@ class LockStep:
         """Continue with the same board after a restart: load the current weights and compare them."""
         self.device, self.probe_check = device, None
         self.checks = Checks(self.p, device, None, self.outcome.figures, silicon=self.outcome.reality == "hardware")
-        if self.p.method.chosen:
+        if self.p.method.plan.chosen:
             self.device.take_network(self.p.image, self.p.blob)
-        configuration = self.p.method.configuration(self.settings, self.p.slots, self.next_step)
-        device.send_weights(self.p.method, self.reference.weights, configuration)
+        configuration = self.p.method.request.configuration(self.settings, self.p.slots, self.next_step)
+        device.send_weights(self.p.method.plan, self.reference.weights, configuration)
         self.reference.configure(self.settings, self.next_step)
         self._compare_start(device.digests())
 
@@ -160,7 +160,7 @@ class LockStep:
 
     def configure(self, settings: Any) -> Planned:
         """Send the settings of the next step; return the agent's memory plan."""
-        return self.device.configure(self.p.method.configuration(settings, self.p.slots, self.next_step))
+        return self.device.configure(self.p.method.request.configuration(settings, self.p.slots, self.next_step))
 
     def _follow_schedule(self) -> None:
         """Send the settings if the schedule changes them."""
@@ -178,8 +178,10 @@ class LockStep:
         before = [weights.copy() for weights in self.reference.weights]
         pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
         timed = self.checks.timed(wanted=len(self.outcome.steps) % self.p.spec.probe_every == 0)
-        steps = BoardSteps(self.device, self.p.method, self.p.slots, self._counted)
-        reply, outcome = both(partial(steps.train, step, images, labels, timed), pending, step, self.p.method.layers)
+        steps = BoardSteps(self.device, self.p.method.request, self.p.slots, self._counted)
+        reply, outcome = both(
+            partial(steps.train, step, images, labels, timed), pending, step, self.p.method.plan.layers
+        )
         self.checks.step(reply, step, timed)
         row = StepRow.of(step, reply, outcome)
         self.outcome.steps.append(row)
@@ -190,9 +192,12 @@ class LockStep:
         elif self.probe_check is not None and len(self.outcome.steps) % self.p.spec.probe_every == 0:
             self._check_through_probe(self.probe_check, step, outcome.digests)
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
-            self.outcome.work = self.device.work() if self.p.method.bookings() is None else None
+            self.outcome.work = self.device.work() if self.p.method.figures.bookings() is None else None
             self.outcome.profile = self.checks.first_step(
-                reply, self.device.profile(len(self.p.method.layers)), self.outcome.work, self.reference.last_work()
+                reply,
+                self.device.profile(len(self.p.method.plan.layers)),
+                self.outcome.work,
+                self.reference.last_work(),
             )
             self.checks.memory.after_step(step)
         elif len(self.outcome.steps) == self.p.spec.steps and self.outcome.difference is None:
@@ -204,7 +209,7 @@ class LockStep:
     def _check_last_work(self, step: int) -> None:
         """Compare the work of the last step where the data decide it; the first one may only have ranked."""
         by_data = self.reference.last_work()
-        if by_data is not None and self.p.method.bookings() is None:
+        if by_data is not None and self.p.method.figures.bookings() is None:
             self.checks.work(self.device.work(), by_data, f" in step {step}")
 
     def _counted(self, done: int, sent: int, where: str) -> None:
@@ -214,14 +219,14 @@ class LockStep:
         wrong = differing_tensors(probed.digests(), digests)
         self.outcome.probed.append(not wrong)
         if wrong:
-            name = self.p.method.tensors[wrong[0]].name
+            name = self.p.method.plan.tensors[wrong[0]].name
             self.outcome.difference = Difference(
                 step, name, None, "other bytes in memory", "its weights", "weight (read through the probe)"
             )
 
     def _compare_start(self, board: tuple[int, ...]) -> None:
         """Compare the loaded weights before the next step (step -1 before training)."""
-        found = first_digest(self.next_step - 1, self.p.method.tensors, board, self.reference.digests())
+        found = first_digest(self.next_step - 1, self.p.method.plan.tensors, board, self.reference.digests())
         self.outcome.difference = found or self.outcome.difference
 
     def _evaluate(self) -> Evaluation:

@@ -16,9 +16,10 @@ from hil.training.data import DataSet
 from hil.training.data import load as load_data
 from hil.training.data.own import NetworkInput
 from hil.training.graph.file import decode
-from hil.training.graph.graph import Format
+from hil.training.graph.graph import Format, Graph
 from hil.training.graph.plan import Plan
 from hil.training.methods import Method
+from hil.training.methods.plan import MethodPlan
 from hil.training.networks.files import NetworkFile, is_path, read_network
 from hil.training.trial.choose import check_weights, method_of
 from hil.training.trial.spec import TrialSpec
@@ -91,8 +92,8 @@ def loadable(spec: TrialSpec, elf: Path | None = None) -> Loadable:
     settings = method.settings
     for _, changes in spec.schedule:  # so that a mistake is found before the first step
         settings = settings.changed(**changes)
-        check_weights(method, settings)
-    blob = _file(spec, method)
+        check_weights(method.request, settings)
+    blob = _file(spec, method.plan)
     if method.in_flash and board.room_for_data is not None:
         image = image.carrying(board.room_for_data.start, blob)
     source = read_network(spec.network) if is_path(spec.network) else None
@@ -107,8 +108,8 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
         Blocked: the plan does not fit the board's arena; nothing has been flashed.
     """
     found = loadable(spec, elf)
-    data = load_data(spec.data, input_of(found.method))
-    _check_shape(spec, found.method, data)
+    data = load_data(spec.data, input_of(found.method.network))
+    _check_shape(spec, found.method.network, data)
     _check_counts(spec, data)
     return Prepared(**vars(found), data=data)
 
@@ -149,17 +150,17 @@ def fit(spec: TrialSpec, method: Method, arena: int) -> tuple[int, Plan]:
     """
     batch = method.settings.batch
     most = batch if spec.slots is None else spec.slots
-    if most < batch and not method.streams():
+    if most < batch and not method.request.streams():
         raise RigError(
             f"{most} slots in exponent scope 'batch': all {batch} samples must be on the board, leave slots out."
         )
-    planned = method.plan(most)
-    if planned.total > arena and spec.slots is None and method.streams():
+    planned = method.plan.memory(most)
+    if planned.total > arena and spec.slots is None and method.request.streams():
         low, high = 0, most  # low fits (or nothing does), high does not
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if method.plan(middle).total <= arena else (low, middle)
-        most, planned = (low, method.plan(low)) if low else (1, method.plan(1))
+            low, high = (middle, high) if method.plan.memory(middle).total <= arena else (low, middle)
+        most, planned = (low, method.plan.memory(low)) if low else (1, method.plan.memory(1))
     if planned.total > arena:
         raise Blocked(
             "plan",
@@ -170,23 +171,22 @@ def fit(spec: TrialSpec, method: Method, arena: int) -> tuple[int, Plan]:
     return most, planned
 
 
-def input_of(method: Method) -> NetworkInput:
+def input_of(network: Graph) -> NetworkInput:
     """Return what own data are made for: the shape of the network's input, and the number that a byte stands for."""
-    network = method.network
     if network.layers[0].format is Format.BFP8:  # takes p >> 1 (docs/arithmetic.md)
         return NetworkInput(network.in_shape, network.scale / 2, 0)
     return NetworkInput(network.in_shape, network.scale, 128 + network.zero)
 
 
-def _check_shape(spec: TrialSpec, method: Method, data: DataSet) -> None:
-    height, width, channels = method.network.in_shape
+def _check_shape(spec: TrialSpec, network: Graph, data: DataSet) -> None:
+    height, width, channels = network.in_shape
     if data.train_images.shape[1:] not in ((height, width), (height, width, channels)):
         found = "x".join(map(str, data.train_images.shape[1:]))
         raise RigError(
             f"the images of {data.name} are {found}, {spec.network_name} takes {height}x{width}x{channels}: "
             "choose another data set or network."
         )
-    classes, largest = method.network.classes, max(int(data.train_labels.max()), int(data.test_labels.max()))
+    classes, largest = network.classes, max(int(data.train_labels.max()), int(data.test_labels.max()))
     if largest >= classes:
         raise RigError(
             f"{data.name} has the label {largest}, {spec.network_name} has {classes} classes: number the classes "
@@ -194,9 +194,9 @@ def _check_shape(spec: TrialSpec, method: Method, data: DataSet) -> None:
         )
 
 
-def _file(spec: TrialSpec, method: Method) -> bytes:
+def _file(spec: TrialSpec, plan: MethodPlan) -> bytes:
     """Return the network file; raise RigError if the agent would refuse it."""
-    blob = method.file()
+    blob = plan.file()
     try:
         decode(blob, spec.network_name)
     except RigError as error:

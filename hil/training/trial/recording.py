@@ -88,11 +88,11 @@ def _of_prepared(prepared: Prepared, trained: bytes | None) -> dict[str, Any]:
         "network_file": network_file,
         "data_sha256": prepared.data.sha256,
         "data_card": asdict(prepared.data.card),
-        "layers": [tensor.name for tensor in prepared.method.tensors],
+        "layers": [tensor.name for tensor in prepared.method.plan.tensors],
         # without its folder, which is private
         "image": {"file": image.path.name, "digest": f"{image.digest:08x}", "in_manifest": not image.own},
         "memory_plan": _memory_plan(prepared),
-        "analytic": prepared.method.analytic(),
+        "analytic": prepared.method.figures.analytic(),
     }
 
 
@@ -117,12 +117,12 @@ def _of_lockstep(found: LockStepOutcome, judgements: Sequence[Judgement]) -> dic
         cycles = found.mean_cycles()
         entry |= {"cycles": cycles, "step_time_s": cycles["total"] / found.clock_hz}
         entry["final_digest"] = f"{found.steps[-1].digest:08x}"
-        if method.integers_only():  # of INT8*, about 95 % are right in the paper (ElasticZO, section 4.3)
+        if method.figures.integers_only():  # of INT8*, about 95 % are right in the paper (ElasticZO, section 4.3)
             right = sum(row.right_sign for row in found.steps)
             entry["signs"] = {"right": right, "of": len(found.steps), "asked": spec.steps}
     if found.profile is not None:
         ways = zip(("forward", "backward"), found.profile, strict=True)
-        entry["profile"] = {way: dict(zip(method.layers, counts, strict=True)) for way, counts in ways}
+        entry["profile"] = {way: dict(zip(method.plan.layers, counts, strict=True)) for way, counts in ways}
     return entry
 
 
@@ -147,7 +147,7 @@ def _latency(found: LockStepOutcome, judgements: Sequence[Judgement]) -> dict[st
     latency = found.latency
     if latency is None or not latency.steps or found.figures.wrong:
         return None
-    entry = latency_json(latency, found.prepared.method.bookings(), found.clock_hz)
+    entry = latency_json(latency, found.prepared.method.figures.bookings(), found.clock_hz)
     for one in judgements:
         if one.gate.name == "latency" and one.gate.limit is not None:
             word = LATENCY_WORDS.get(one.verdict, f"not judged: {latency.provenance.value}")
@@ -179,7 +179,7 @@ def _memory_plan(prepared: Prepared) -> dict[str, Any]:
     """Return the memory plan with the names of its time slots (docs/memory.md); no buffer begins before slot 0."""
     return {
         "total": prepared.plan.total,
-        "slots": list(prepared.method.slots()),
+        "slots": list(prepared.method.plan.slots()),
         "buffers": [buffer._asdict() | {"first": max(buffer.first, 0)} for buffer in prepared.plan.buffers],
     }
 
@@ -211,7 +211,7 @@ def _sram(outcome: Outcome) -> dict[str, Any]:
     entry: dict[str, Any] = dict.fromkeys(SRAM_PROVENANCE) | {"regions": []}
     entry["budget"] = round(min(limits)) if limits else None
     if prepared is not None:
-        entry |= {"planned": prepared.plan.total, "analytic": prepared.method.analytic()["bytes"]}
+        entry |= {"planned": prepared.plan.total, "analytic": prepared.method.figures.analytic()["bytes"]}
     if use is not None:
         entry |= asdict(use.marks) | {"sections": use.sections, "unclaimed": use.unclaimed, "total": use.total}
         entry["regions"] = [
@@ -230,7 +230,7 @@ def _sram(outcome: Outcome) -> dict[str, Any]:
 def _warnings(outcome: Outcome) -> list[str]:
     warnings, prepared = list(outcome.notes), outcome.prepared
     if prepared is not None:
-        warnings += prepared.method.remarks()
+        warnings += prepared.method.figures.remarks()
     if outcome.reality not in (None, "hardware"):
         modelled = "cycles and step time are modelled and say nothing about silicon"
         stand_in = STAND_INS.get(outcome.reality, f"{outcome.reality}: a stand-in of a plugin")

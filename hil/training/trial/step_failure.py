@@ -9,7 +9,7 @@ from typing import TypeVar
 from hil.errors import DeviceFault, RigError
 from hil.link.failures import Refused
 from hil.link.replies import Stepped
-from hil.training.methods.failed_step import failed_step
+from hil.training.methods.fqt_settings import failed_step
 from hil.training.reference.methods import StepFailed
 
 CODE = "step_failed"

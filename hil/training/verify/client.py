@@ -33,7 +33,7 @@ class TrainingClient:
 
         if not is_known(record.network):
             raise NotAtHand("it was given by path, and its record does not hold it")
-        return method_of(record, build(record.network, record.seed)).file()
+        return method_of(record, build(record.network, record.seed)).plan.file()
 
     def recomputed(self, trial: RecordedTrial, networks: Path | None) -> Recomputed:
         """Compute the compared steps of a trial again on the reference."""

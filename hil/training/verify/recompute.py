@@ -126,11 +126,11 @@ class _Again:
         analytic: Any = dict(record.analytic) if record.analytic is not None else None
         profile: Any = record.profile
         pairs: list[tuple[str, Any, Any]] = [
-            ("layers", record.layers, [tensor.name for tensor in method.tensors]),
-            ("analytic", analytic, method.analytic()),
+            ("layers", record.layers, [tensor.name for tensor in method.plan.tensors]),
+            ("analytic", analytic, method.figures.analytic()),
             ("data_card", _plain(record.data_card), _plain(asdict(self._start.data.card))),
             ("core", record.core, boards.load(record.board).core if boards.is_known(record.board) else record.core),
-            ("the layers of profile", profile and list(profile["forward"]), list(method.layers)),
+            ("the layers of profile", profile and list(profile["forward"]), list(method.plan.layers)),
         ]
         if record.memory_plan is not None and record.slots is not None:
             pairs.append(("memory_plan", _plain(record.memory_plan), self._planned(record.slots)))
@@ -150,7 +150,7 @@ class _Again:
 
     def _bookings(self) -> list[tuple[str, Any, Any]]:
         """Return place, value and computed value of the readings of the counter in a step of the latency."""
-        latency, counted = self._record.latency, self._start.method.bookings()
+        latency, counted = self._record.latency, self._start.method.figures.bookings()
         if latency is None or counted is None:
             return []
         phases: Mapping[str, Any] = latency["phases"]
@@ -173,12 +173,12 @@ class _Again:
         assert recorded is not None
         check_whole(self._trial.name, {"slots": slots}, {"slots": (1, self._record.batch)})
         places = (False, True) if method.in_flash_too else (method.in_flash,)
-        plans = [replace(method, in_flash=place).plan(slots) for place in places]
+        plans = [replace(method.plan, in_flash=place).memory(slots) for place in places]
         plan = next((plan for plan in plans if plan.total == recorded["total"]), plans[0])
         if self._record.variant == SELECTED:  # the record has the plan of the first block that fitted
             return {**_plain(recorded), "total": plan.total}
         buffers = [buffer._asdict() | {"first": max(buffer.first, 0)} for buffer in plan.buffers]
-        return {"total": plan.total, "slots": list(method.slots()), "buffers": buffers}
+        return {"total": plan.total, "slots": list(method.plan.slots()), "buffers": buffers}
 
     def _step(self, row: int, outcome: StepOutcome) -> Iterator[Contradiction]:
         """Compare one row. The board's own values count only if the record says that they matched."""
@@ -203,7 +203,7 @@ class _Again:
 
     def _work(self) -> Iterator[Contradiction]:
         """Compare what the board counted in the first step, where the method says how much that is."""
-        counted, told = self._reference.last_work() or self._start.method.work(), self._record.work
+        counted, told = self._reference.last_work() or self._start.method.figures.work(), self._record.work
         if counted is None or told is None or self._record.wrong_figures:
             return
         for name, there in (("macs", counted.macs), ("layer_runs", counted.layer_runs)):

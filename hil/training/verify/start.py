@@ -60,7 +60,7 @@ def start_of(trial: RecordedTrial, networks: Path | None = None) -> Start:
     """
     record = trial.record
     method = method_of(record, _network(trial, networks))
-    data = _data(record, method)
+    data = _data(record, method.network)
     changes = tuple(
         (int(change["step"]), {k: v for k, v in change.items() if k != "step"}) for change in record.schedule
     )
@@ -85,7 +85,7 @@ def method_of(record: TrialRecord, network: Graph) -> Method:
         raise NotAtHand(f"this version does not train it: {blocked.reason}") from blocked
     except RigError as error:
         raise error if isinstance(error, NotAtHand) else NotAtHand(str(error)) from error
-    found = hashlib.sha256(method.file()).hexdigest()
+    found = hashlib.sha256(method.plan.file()).hexdigest()
     if found != record.network_sha256:
         raise NotAtHand(
             f"its network file is not here: {record.network} of seed {record.seed} has SHA-256 {found[:16]}..., the "
@@ -126,9 +126,9 @@ def _decoded(blob: bytes, name: str) -> Graph:
         raise NotAtHand(f"its network file cannot be read: {error}") from error
 
 
-def _data(record: TrialRecord, method: Method) -> DataSet:
+def _data(record: TrialRecord, network: Graph) -> DataSet:
     try:
-        data = load(record.data, input_of(method))
+        data = load(record.data, input_of(network))
     except RigError as error:
         raise NotAtHand(f"its data {record.data} are not here: {str(error).rstrip('.')}") from error
     if data.sha256 != record.data_sha256:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hil.link.replies import Identity, Stepped
-from hil.training.methods.least_cycles import LeastCycles
+from hil.training.methods.figures import LeastCycles
 from hil.training.trial.callbacks import Watch
 from hil.training.trial.latency_counts import LAP_PHASES
 from hil.training.trial.second_sources.checks import Checks
@@ -183,7 +183,8 @@ def trial_of(board: Board, supply_v: float) -> Any:
         slots=8,
         data=SimpleNamespace(train_images=np.zeros((100, 1))),
         method=SimpleNamespace(
-            tensors=[SimpleNamespace(name="w")], layers=(), least_cycles=lambda: LeastCycles((), LEAST)
+            plan=SimpleNamespace(tensors=[SimpleNamespace(name="w")], layers=()),
+            figures=SimpleNamespace(least_cycles=lambda: LeastCycles((), LEAST)),
         ),
         image=None,
         plan=None,

@@ -30,10 +30,10 @@ class BoardTrainer:
 
     def begin(self, of: Method) -> int:
         """Load the network and configure; a step has as long as in a trial."""
-        self._device.step_deadline_s = max(STEP_DEADLINE_S, of.step_macs() / SLOWEST_MACS_S)
-        self._device.load(of.file())
+        self._device.step_deadline_s = max(STEP_DEADLINE_S, of.figures.step_macs() / SLOWEST_MACS_S)
+        self._device.load(of.plan.file())
         self._classes = of.network.classes
-        return self._device.configure(of.configuration(of.settings, of.settings.batch, 0)).arena_planned
+        return self._device.configure(of.request.configuration(of.settings, of.settings.batch, 0)).arena_planned
 
     def digests(self) -> tuple[int, ...]:
         """Return the digest of every trained tensor."""

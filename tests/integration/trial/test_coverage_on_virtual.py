@@ -58,7 +58,7 @@ def test_the_next_trial_of_a_kept_board_begins_anew(first: Outcome, virtual_rig:
 def test_a_trial_that_fails_has_its_coverage(tmp_path: Path) -> None:
     """A bit of a weight flips: board and reference differ, and the trial traces where."""
     prepared = prepare(SPEC)
-    arena, (weights, *_) = prepared.image.symbols["__arena_start"], prepared.method.places(prepared.plan)
+    arena, (weights, *_) = prepared.image.symbols["__arena_start"], prepared.method.plan.places(prepared.plan)
     with Rig(Bench(), reality="virtual") as rig:
         outcome = run(rig, tmp_path, inject=(f"ram_flip:{arena + weights}:6:30000000",))
     assert outcome.verdict == "fail"

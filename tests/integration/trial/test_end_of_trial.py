@@ -18,10 +18,10 @@ def test_a_bit_that_flips_after_the_last_digest(virtual_rig: Rig, tmp_path: Path
     seen = []
 
     def flip(trial, tensor=1, index=5):  # of the bytes, which are those of float32
-        data = bytearray(trial.device.tensor(tensor, trial.p.method.tensors[tensor].size))
+        data = bytearray(trial.device.tensor(tensor, trial.p.method.plan.tensors[tensor].size))
         data[index] ^= 0x40
         trial.device.write(tensor, bytes(data))
-        seen.append(trial.p.method.tensors[tensor].name)
+        seen.append(trial.p.method.plan.tensors[tensor].name)
 
     trials = []
     watch = Watch(

@@ -145,7 +145,7 @@ def test_windows_between_two_falling_pulses_are_two_microseconds_longer(serve, t
         dut.flash()
         device = Device(dut.agent, board, image)
         device.load(prepared.blob)
-        device.configure(prepared.method.configuration(prepared.settings, prepared.slots, 0))
+        device.configure(prepared.method.request.configuration(prepared.settings, prepared.slots, 0))
         device.mark_by_pulses()
         device.samples(prepared.data.train_images[:8], prepared.data.train_labels[:8])
         reply = device.run(0, 1, 8, 20, 1.0)

@@ -73,7 +73,8 @@ class Run:
         self.journal = Journal(self.path, read_journal(self.path, 0))
         self.slots = BoardSlots(self.journal, CAMPAIGN, every, self.told.append)
         device = Device(board, boards.load("stm32h7b3"), image_of("stm32h7b3"))  # type: ignore[arg-type]
-        method = SimpleNamespace(tensors=[SimpleNamespace(size=40), SimpleNamespace(size=24)])
+        tensors = [SimpleNamespace(size=40), SimpleNamespace(size=24)]
+        method = SimpleNamespace(plan=SimpleNamespace(tensors=tensors))
         self.trial: Any = SimpleNamespace(
             device=device, next_step=0, p=SimpleNamespace(board=boards.load("stm32h7b3"), method=method)
         )

@@ -20,7 +20,7 @@ def test_the_bookings_of_a_step_are_those_of_the_engine(
 ) -> None:
     network, chosen, _ = case
     images, labels = images_of(network, chosen.batch)
-    expected, (forward, backward) = ElasticZoInt8(network, chosen).bookings()
+    expected, (forward, backward) = ElasticZoInt8(network, chosen).figures.bookings()
     with engine_of(library, network) as engine:
         engine.configure(chosen, chosen.batch)
         engine.samples(images, labels)

@@ -36,7 +36,7 @@ def test_host_and_engine_place_every_buffer_alike(library: ctypes.CDLL, flash: b
     blob = encode(graph)
     engine = GraphEngine(library, blob, flash=flash)
     try:
-        _check_alike(engine, graph, chosen, slots, on_graph(graph, chosen, flash).plan(slots))
+        _check_alike(engine, graph, chosen, slots, on_graph(graph, chosen, flash).plan.memory(slots))
     finally:
         engine.close()
 
@@ -63,7 +63,7 @@ def _check_alike(engine: GraphEngine, graph: Graph, chosen: GraphSettings, slots
 def test_no_two_buffers_that_live_together_share_memory(data: st.DataObject) -> None:
     graph, chosen = _drawn(data)
     if chosen.trained(graph):
-        plan = on_graph(graph, chosen, data.draw(st.booleans())).plan(1)
+        plan = on_graph(graph, chosen, data.draw(st.booleans())).plan.memory(1)
         _check_apart(plan)
 
 
@@ -75,7 +75,7 @@ def test_the_work_of_a_step_is_what_the_reference_counts(data: st.DataObject) ->
         return
     reference = training_loop(chosen.method)(graph, chosen)
     work = work_of(reference, 0, chosen.batch)
-    planned = on_graph(graph, chosen).step_work()
+    planned = on_graph(graph, chosen).figures.step_work()
     assert (planned.macs, planned.layer_runs) == (work.macs, work.layer_runs)
 
 
@@ -92,12 +92,12 @@ def test_host_and_engine_place_the_buffers_of_back_propagation_alike(
     engine = GraphEngine(library, blob, flash=flash)
     try:
         if takes_layers(graph, chosen):
-            plan = on_graph(graph, chosen, flash).plan(slots)
+            plan = on_graph(graph, chosen, flash).plan.memory(slots)
             _check_alike(engine, graph, chosen, slots, plan)
             _check_apart(plan)
             return
         with pytest.raises(RigError, match="back-propagation does not take"):
-            on_graph(graph, chosen, flash).plan(slots)
+            on_graph(graph, chosen, flash).plan.memory(slots)
         with pytest.raises(EngineRefused) as refused:
             engine.configure(chosen, slots)
         assert refused.value.a == 0  # the method
@@ -113,7 +113,7 @@ def test_the_work_of_a_step_of_back_propagation_is_what_the_reference_counts(dat
         return
     reference = training_loop("bp")(graph, chosen)
     work = work_of(reference, 0, chosen.batch)
-    planned = on_graph(graph, chosen).step_work()
+    planned = on_graph(graph, chosen).figures.step_work()
     assert (planned.macs, planned.layer_runs) == (work.macs, work.layer_runs)
 
 

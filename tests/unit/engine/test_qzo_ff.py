@@ -91,21 +91,21 @@ def send(engine: Engine, step: int, passes: int, images: np.ndarray, labels: np.
 @given(method=methods(), slots=st.sampled_from([BATCH, BATCH, 2, 1]), seed=st.integers(0, 2**32 - 1))
 def test_steps_and_refusals_are_those_of_the_host(library: ctypes.CDLL, method: QzoFf, slots: int, seed: int) -> None:
     rng, sentence = np.random.default_rng(seed), refusal(method)
-    with closing(Engine(library, method.file(), flash=method.in_flash)) as engine:
-        request = method.configuration(method.settings, slots, FIRST_STEP)
+    with closing(Engine(library, method.plan.file(), flash=method.in_flash)) as engine:
+        request = method.request.configuration(method.settings, slots, FIRST_STEP)
         if sentence:
             with pytest.raises(EngineRefused) as refused:
                 engine.configure_by(request)
             assert refused.value.code == CODES["bad_setting"], sentence
             return
-        assert engine.configure_by(request) == method.plan(slots).total
+        assert engine.configure_by(request) == method.plan.memory(slots).total
         reference = reference_of(method)
         reference.configure(method.settings, FIRST_STEP)
         assert engine.digests() == reference.digests()
         for step in range(FIRST_STEP, FIRST_STEP + STEPS):
             images, labels = batch_of(method.network, rng)
             expected = reference.step(images, labels)
-            send(engine, step, method.passes(), images, labels, slots)
+            send(engine, step, method.request.passes(), images, labels, slots)
             done = engine.step(step, BATCH)
             losses = (expected.loss_plus, expected.loss_minus)
             assert (done.step, done.loss_plus, done.loss_minus, done.sign) == (step, *losses, expected.sign)

@@ -145,7 +145,7 @@ def test_a_run_starts_from_the_pre_trained_weights_and_continues(tmp_path: Path)
     weights = checkpoint_path(before, 1)
     spec = TrialSpec("stm32h7b3", "cls1", "lenet5-float32", "elasticzo-fp32", checkpoint=weights, evaluate=0, steps=1)
     with np.load(weights) as stored:
-        np.testing.assert_array_equal(prepare(spec).method.arrays[0][1], stored["w0"])
+        np.testing.assert_array_equal(prepare(spec).method.plan.arrays[0][1], stored["w0"])
         first = stored["w0"]
     tuned = begun(tmp_path, replace(RUN, start=PRE.name))
     whole = list(Training(tuned).epochs())

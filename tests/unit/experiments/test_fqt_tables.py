@@ -103,7 +103,7 @@ def test_transfer_trains_the_last_five_layers_of_reset_networks() -> None:
     sizes = {(one.network, one.method): one.parts for one in table.memory}
     ours, floats = (sizes[f"mbednet-reset, {IMAGES}", configuration] for configuration in ("uint8", "float32"))
     assert ours["feature maps"] < floats["feature maps"] / 2 and ours["flash"] < floats["flash"] / 3
-    plan = Fqt.on(build("mbednet-reset-uint8", 1), "uint8", last_layers=5).analytic()
+    plan = Fqt.on(build("mbednet-reset-uint8", 1), "uint8", last_layers=5).figures.analytic()
     assert ours["feature maps"] + ours["weights and gradients"] == plan["bytes"]
 
 
@@ -205,7 +205,7 @@ def test_a_run_is_what_the_reference_does_by_hand_and_goes_on_behind_a_cut(tmp_p
     assert tuple(read_checkpoint(whole / "epoch-003.npz").digests[-1]) == outcome.digests
     assert rows[-1].backward_macs == pytest.approx(np.mean(products[10:]))
     dense = Fqt.on(build(network, 1), configuration, last_layers=5, batch=8)
-    assert rows[-1].backward_macs < dense.step_macs() / 8 - dense.network.macs
+    assert rows[-1].backward_macs < dense.figures.step_macs() / 8 - dense.network.macs
     assert read_run(whole)[0] == run
 
 

@@ -42,7 +42,7 @@ def test_the_trials_are_those_of_the_tables() -> None:
     )  # fmt: skip
     assert "queries" not in sparse.specification("mcutrain").settings
     method = PoorMansTraining.on(build(spec.network, 1), spec.variant, batch=1, **spec.settings)
-    assert method.step_macs() == 728_698_944, "docs/poor-mans-training.md"
+    assert method.figures.step_macs() == 728_698_944, "docs/poor-mans-training.md"
     ours = PmtCosts("pmt-table9", "stm32f746", "mcunet-48", 10).analysed_row("pmt")
     assert ours.verdict == "not run" and ours.planned is not None and ours.in_flash
 

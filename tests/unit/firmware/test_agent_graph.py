@@ -102,7 +102,7 @@ def test_steps_over_the_link_are_those_of_the_reference(
     assert loaded == {"network_digest": struct.unpack_from("<I", blob, 12)[0], "tensors": 10, "layers": 7}
     configured = client.call("configure", **request(chosen, 1))
     reference = training_loop(chosen.method)(GRAPH, chosen)
-    counted = METHODS[chosen.method](GRAPH, chosen).step_work()
+    counted = METHODS[chosen.method](GRAPH, chosen).figures.step_work()
     assert configured["tensors"] == len(reference.weights)
     for step in range(2):
         put(client, 0, step)

@@ -43,8 +43,8 @@ class CTrainer:
     def begin(self, of: Method) -> int:
         """Load the network and place the buffers."""
         self.close()
-        self._engine = Engine(self._library, of.file(), ROOM)
-        return self._engine.configure_by(of.configuration(of.settings, of.settings.batch, 0))
+        self._engine = Engine(self._library, of.plan.file(), ROOM)
+        return self._engine.configure_by(of.request.configuration(of.settings, of.settings.batch, 0))
 
     def close(self) -> None:
         """Give the memory back."""

@@ -31,14 +31,14 @@ def make_row(row: Row, settings: dict[str, Any]) -> dict[str, Any]:
     samples = missed(of, settings["batch"], settings["seed"])
     found = train(trainer, of, samples, 0)
     for step in found["steps"]:
-        step |= {name: exact(step[name], of.integers_only()) for name in ("loss_plus", "loss_minus")}
+        step |= {name: exact(step[name], of.figures.integers_only()) for name in ("loss_plus", "loss_minus")}
     stages = trainer.stages(settings["batch"] - 1)
     return {
         "variant": row.variant,
         "setting": row.setting,
         "settings": all_settings(of),
         "samples": samples,
-        "tensors": [tensor.name for tensor in of.tensors],
+        "tensors": [tensor.name for tensor in of.plan.tensors],
         **found,
         "trace": {f"{stage.layer}, {stage.what}": digest for stage, digest in zip(stages, found["trace"], strict=True)},
         "plan": totals(of),

@@ -47,10 +47,10 @@ def all_settings(of: Method) -> dict[str, Any]:
 
 def totals(of: Method) -> dict[str, int]:
     """Return the totals of the memory plan, in bytes (fixtures/golden/README.md)."""
-    resident = of.plan(of.settings.batch)
+    resident = of.plan.memory(of.settings.batch)
     kept = sum(buffer.size for buffer in resident.buffers if buffer.name.startswith(KEPT))
     return {
-        "state": sum(tensor.size for tensor in of.tensors) + kept,
+        "state": sum(tensor.size for tensor in of.plan.tensors) + kept,
         "resident": resident.total,
         "smallest": _smallest(of, resident.total),
     }
@@ -60,7 +60,7 @@ def _smallest(of: Method, resident: int) -> int:
     if isinstance(of, GraphMethod):
         savings = SAVINGS if of.settings.batch == 1 else SAVINGS[::2]
         forms = [replace(of, settings=replace(of.settings, **saving), in_flash=True) for saving in savings]
-        return min(form.plan(1).total for form in forms)
-    if not of.streams():
+        return min(form.plan.memory(1).total for form in forms)
+    if not of.request.streams():
         return resident
-    return min(replace(of, in_flash=in_flash).plan(1).total for in_flash in (False, of.in_flash_too))
+    return min(replace(of.plan, in_flash=in_flash).memory(1).total for in_flash in (False, of.in_flash_too))

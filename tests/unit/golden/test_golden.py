@@ -59,7 +59,7 @@ def test_a_row_is_trained_with_its_settings_and_needs_no_more_memory(row: Row) -
     """Every setting that decides bits is in the file; a plan may become smaller."""
     of = subject(row, row.recorded["settings"])
     assert all_settings(of) == row.recorded["settings"]
-    assert [tensor.name for tensor in of.tensors] == row.recorded["tensors"]
+    assert [tensor.name for tensor in of.plan.tensors] == row.recorded["tensors"]
     grown = {
         name: (now, row.recorded["plan"][name]) for name, now in totals(of).items() if now > row.recorded["plan"][name]
     }

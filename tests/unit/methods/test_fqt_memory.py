@@ -16,9 +16,9 @@ from hil.training.graph.file import encode, file_size
 from hil.training.graph.graph import GATED, Format, Graph, Op
 from hil.training.graph.plan import Buffer
 from hil.training.methods import METHODS
+from hil.training.methods.figures import Work
 from hil.training.methods.fqt import Fqt
 from hil.training.methods.fqt_settings import Settings
-from hil.training.methods.step_work import Work
 from hil.training.reference.methods.fqt import Fqt as Reference
 
 
@@ -32,12 +32,12 @@ def rows(buffers: tuple[Buffer, ...]) -> list[tuple[str, int, int, int]]:
 
 def passing(method: Fqt) -> dict[str, tuple[int, int, int]]:
     """Return size, first and last slot of what is placed after what lives through all of training."""
-    ((start, _),) = method.plan(1).starts
+    ((start, _),) = method.plan.memory(1).starts
     return {one.name: (one.size, one.first, one.last) for one in start.passing}
 
 
 def standing(method: Fqt, slots: int = 1) -> dict[str, int]:
-    return {one.name: one.size for one in method.plan(slots).standing}
+    return {one.name: one.size for one in method.plan.memory(slots).standing}
 
 
 def test_network_a_by_hand() -> None:
@@ -48,7 +48,7 @@ def test_network_a_by_hand() -> None:
         ("observed", 8), ("grad[0]", 80), ("grad[2]", 232), ("kept[0]", 8), ("kept[2]", 8), ("statistics[0]", 24),
         ("statistics[2]", 40),
     ]  # fmt: skip
-    ((start, _),) = method.plan(2).starts
+    ((start, _),) = method.plan.memory(2).starts
     assert rows(start.passing) == [
         ("value[1]", 72, 0, 6), ("value[2]", 24, 1, 4), ("value[3]", 8, 2, 4),
         ("work[0]", 512, 0, 0), ("work[2]", 16, 2, 2),
@@ -57,23 +57,25 @@ def test_network_a_by_hand() -> None:
         ("sums[0]", 440, 6, 6), ("sums[2]", 240, 4, 4),
         ("back[2]", 80, 4, 4), ("back[1]", 0, 5, 5),
     ]  # fmt: skip
-    assert method.plan(2).total == 640 + 600  # slot 6: sums[0], error[1], value[1] above work[0], rank[0]
-    assert method.slots() == ("conv1", "pool1", "fc1", "loss", "fc1 backward", "pool1 backward", "conv1 backward")
+    assert method.plan.memory(2).total == 640 + 600  # slot 6: sums[0], error[1], value[1] above work[0], rank[0]
+    assert method.plan.slots() == ("conv1", "pool1", "fc1", "loss", "fc1 backward", "pool1 backward", "conv1 backward")
 
 
 def test_where_the_tensors_lie() -> None:
     graph = network_b()
     method = on(graph)
-    found = dict(zip((tensor.name for tensor in method.tensors), method.places(method.plan(1)), strict=True))
-    offsets = {one.name: one.offset for one in method.plan(1).standing}
+    found = dict(
+        zip((tensor.name for tensor in method.plan.tensors), method.plan.places(method.plan.memory(1)), strict=True)
+    )
+    offsets = {one.name: one.offset for one in method.plan.memory(1).standing}
     assert found["dw1"] == offsets["theta[2]"] and found["dw1.bias"] == offsets["beta[2]"]
     assert found["hswish1.range"] == offsets["theta[1]"]
     in_ram = on(graph, in_flash=False)
     blob = encode(graph)
-    for (name, array), place in zip(in_ram.arrays, in_ram.places(in_ram.plan(1)), strict=True):
+    for (name, array), place in zip(in_ram.plan.arrays, in_ram.plan.places(in_ram.plan.memory(1)), strict=True):
         assert blob[place : place + array.nbytes] == array.tobytes(), name
     assert next(iter(standing(in_ram).items())) == ("file", -(-file_size(graph) // 8) * 8)
-    sizes = {tensor.name: tensor.size for tensor in method.tensors}
+    sizes = {tensor.name: tensor.size for tensor in method.plan.tensors}
     assert (sizes["dw1"], sizes["dw1.bias"], sizes["hswish1.range"]) == (36 + 16, 16, 8)
 
 
@@ -120,8 +122,8 @@ def test_float32_and_a_cast() -> None:
 
 def test_segments_of_the_papers_figure() -> None:
     method = on(network_a(), in_flash=False)
-    found = method.analytic()
-    planned = on(network_a()).plan(1)
+    found = method.figures.analytic()
+    planned = on(network_a()).plan.memory(1)
     assert found["trainable"] == 48 + 8 + 88 + 16 + 80 + 232 + 16 + 24 + 40
     assert found["trainable"] + found["feature_maps"] == found["bytes"] == planned.total
     assert found["static"] == file_size(network_a())
@@ -129,10 +131,10 @@ def test_segments_of_the_papers_figure() -> None:
 
 def test_work_by_hand() -> None:
     forward, conv, fc = 648 + 54, 648, 54
-    assert on(network_a()).work() == Work((4, 4, 4), 2 * (forward + conv + 2 * fc))
-    assert on(network_a(), last_layers=1).work() == Work((2, 2, 4), 2 * (forward + fc))
+    assert on(network_a()).figures.work() == Work((4, 4, 4), 2 * (forward + conv + 2 * fc))
+    assert on(network_a(), last_layers=1).figures.work() == Work((2, 2, 4), 2 * (forward + fc))
     sparse = on(network_a(), lambda_min=0.1, lambda_max=0.8, sparse_head=1)
-    assert sparse.work() is None and sparse.step_macs() == on(network_a()).step_macs()
+    assert sparse.figures.work() is None and sparse.figures.step_macs() == on(network_a()).figures.step_macs()
     reference = Reference(network_a(), sparse.settings)
     reference.step(*samples(network_a()))  # keeps 1 and 1 channels of the convolution, 2 and 1 of the last layer
     assert reference.last_work() == Work((4, 4, 4), 2 * forward + 2 * conv // 2 + 3 * 2 * fc // 3)
@@ -149,7 +151,7 @@ def test_no_buffer_is_overwritten_while_it_is_needed(graph: Graph, data: st.Data
     except RigError:
         assume(False)
     method = Fqt(method.network, method.settings, in_flash=data.draw(st.booleans()))
-    plan = method.plan(data.draw(st.integers(1, 2)))
+    plan = method.plan.memory(data.draw(st.integers(1, 2)))
     ((_, placed),) = plan.starts
     for index, one in enumerate((*plan.standing, *placed)):
         assert one.offset % 8 == 0 and one.offset + one.size <= plan.total
@@ -164,7 +166,7 @@ def test_no_buffer_is_overwritten_while_it_is_needed(graph: Graph, data: st.Data
 
 def accesses(method: Fqt) -> Iterator[tuple[int, str]]:
     """Yield slot and name of every value and error that a step touches, from the words of the text alone."""
-    graph, backward = method.network, method.backward
+    graph, backward = method.network, method.plan.backward
     kept = int(graph.format_of(0) is not Format.FLOAT32)
     for index, layer in enumerate(graph.layers):
         yield from ((index, f"value[{value}]") for value in (*layer.reads, index + 1) if value >= kept)
@@ -197,4 +199,4 @@ def test_it_is_among_the_methods() -> None:
 @pytest.mark.parametrize("in_flash", [True, False])
 def test_the_form_that_fits(in_flash: bool) -> None:
     method = on(network_a(), in_flash=not in_flash)
-    assert method.resident(method.plan(1).total, (in_flash,)).in_flash is in_flash
+    assert method.resident(method.plan.memory(1).total, (in_flash,)).in_flash is in_flash

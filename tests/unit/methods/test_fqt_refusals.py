@@ -97,7 +97,7 @@ def test_pools() -> None:
 def test_nothing_to_train() -> None:
     graph = network_b()
     assert Fqt.on(graph, "last-5").settings.trained(graph) == (4, 5, 7, 9, 11)
-    assert [tensor.name for tensor in Fqt.on(graph, "last-5", train_bias=0).tensors] == [
+    assert [tensor.name for tensor in Fqt.on(graph, "last-5", train_bias=0).plan.tensors] == [
         "pw2", "pw3", "mul1.range", "pw4", "add1.range", "conv1", "fc1",
     ]  # fmt: skip
 
@@ -113,5 +113,5 @@ def test_nothing_to_train() -> None:
 )
 def test_what_a_step_leaves_for_the_next(settings: dict[str, Any], state: str | None) -> None:
     method = Fqt.on(network_a(), "uint8", **settings)
-    found = method.kept_state(method.settings)
+    found = method.request.kept_state(method.settings)
     assert (found and found[0]) == state

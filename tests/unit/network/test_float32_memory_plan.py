@@ -49,7 +49,7 @@ def method(network: str, variant: str) -> ElasticZoFp32:
 
 
 def test_the_example_row_for_row() -> None:
-    made = method("lenet5-float32", "full-bp").plan(1)
+    made = method("lenet5-float32", "full-bp").plan.memory(1)
     assert [(buffer.name, buffer.size) for buffer in made.standing] == STANDING
     ((_, placed),) = made.starts
     assert list(placed) == [Buffer(*row, BASE + place) for *row, place in EXAMPLE]
@@ -65,13 +65,13 @@ def test_the_example_row_for_row() -> None:
     ],
 )
 def test_the_totals_of_full_bp(network: str, slots: int, total: int) -> None:
-    assert method(network, "full-bp").plan(slots).total == total
+    assert method(network, "full-bp").plan.memory(slots).total == total
 
 
 @pytest.mark.parametrize("network", names(Format.FLOAT32))
 @pytest.mark.parametrize("variant", [variant for variant in VARIANTS if variant != "full-bp"])
 def test_value_0_is_not_computed_again_where_no_gradient_reads_it(network: str, variant: str) -> None:
-    ((_, placed),) = method(network, variant).plan(1).starts
+    ((_, placed),) = method(network, variant).plan.memory(1).starts
     assert not [buffer.name for buffer in placed if buffer.name.startswith("input")]
     assert [(buffer.first, buffer.last) for buffer in placed if buffer.name == "value[0]"] == [(0, 0)]
 

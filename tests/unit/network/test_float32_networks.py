@@ -28,7 +28,7 @@ def test_lenet5_has_the_papers_numbers() -> None:
     """Section 9 of docs/arithmetic-float32.md."""
     graph = build("lenet5-float32", 1)
     assert (parameters(graph), graph.macs, len(graph.layers)) == (107_786, 693_000, 7)
-    by_zo = {variant: method("lenet5-float32", variant).analytic()["weights_by_zo"] for variant in VARIANTS}
+    by_zo = {variant: method("lenet5-float32", variant).figures.analytic()["weights_by_zo"] for variant in VARIANTS}
     assert by_zo == {"full-zo": 107_786, "cls2": 106_936, "cls1": 96_772, "full-bp": 0}
 
 
@@ -65,7 +65,9 @@ def test_the_equations_give_the_papers_memory(
     batch: int, full_zo: float, full_bp: float, cls2: float, cls1: float
 ) -> None:
     """Section 12: MB of Full ZO and Full BP, and KB more than Full ZO of the others."""
-    found = {variant: method("lenet5-float32", variant, batch=batch).analytic()["bytes"] for variant in VARIANTS}
+    found = {
+        variant: method("lenet5-float32", variant, batch=batch).figures.analytic()["bytes"] for variant in VARIANTS
+    }
     assert (round(found["full-zo"] / MB, 1), round(found["full-bp"] / MB, 1)) == (full_zo, full_bp)
     assert round((found["cls2"] - found["full-zo"]) / KB, 1) == cls2
     assert round((found["cls1"] - found["full-zo"]) / KB, 1) == cls1
@@ -79,15 +81,15 @@ def test_the_work_of_a_step(variant: str, runs: int, products: int) -> None:
     """Section 12: of a sample, forward 693,000 products in 7 layer runs, and backward."""
     one = method("lenet5-float32", variant, batch=3)
     passes = 1 if variant == "full-bp" else 2
-    assert one.passes() == passes
-    assert one.work().layer_runs == 3 * (7 * passes + runs)
-    assert one.step_macs() == one.work().macs == 3 * (693_000 * passes + products)
+    assert one.request.passes() == passes
+    assert one.figures.work().layer_runs == 3 * (7 * passes + runs)
+    assert one.figures.step_macs() == one.figures.work().macs == 3 * (693_000 * passes + products)
 
 
 def test_the_plan_is_that_of_the_document() -> None:
     """Cls1 of LeNet-5: conv1, pool1, conv2, pool2, fc1 forward only; fc2 and fc3 (layers 5 and 6) backward."""
     one = method("lenet5-float32", "cls1")
-    plan = one.plan(4)
+    plan = one.plan.memory(4)
     assert [(buffer.name, buffer.size) for buffer in plan.standing] == [
         ("file", 431_488), ("labels", 8), ("samples", 4 * 784), ("grad[5]", 4 * 10_164), ("grad[6]", 3400),
     ]  # fmt: skip
@@ -98,7 +100,7 @@ def test_the_plan_is_that_of_the_document() -> None:
         "value[4]": (3136, 3, 4), "value[5]": (480, 4, 9), "value[6]": (336, 5, 9), "value[7]": (40, 6, 8),
         "error[6]": (336, 8, 9), "error[7]": (40, 7, 8),
     }  # fmt: skip
-    assert one.slots() == (*one.layers, "loss", "fc3 backward", "fc2 backward")
+    assert one.plan.slots() == (*one.plan.layers, "loss", "fc3 backward", "fc2 backward")
     for a in placed:
         for b in placed:
             alive = a.name != b.name and a.first <= b.last and b.first <= a.last
@@ -106,7 +108,7 @@ def test_the_plan_is_that_of_the_document() -> None:
 
 
 def test_a_plan_without_back_propagation_keeps_no_values() -> None:
-    ((_, placed),) = method("resnet-tiny-float32", "full-zo").plan(1).starts
+    ((_, placed),) = method("resnet-tiny-float32", "full-zo").plan.memory(1).starts
     graph = build("resnet-tiny-float32", 1)
     assert {buffer.name for buffer in placed} == {f"value[{value}]" for value in range(len(graph.layers) + 1)}
     assert all(buffer.last == graph.last_use(int(buffer.name[6:-1])) for buffer in placed)
@@ -114,13 +116,13 @@ def test_a_plan_without_back_propagation_keeps_no_values() -> None:
 
 def test_tensors_lie_in_the_file() -> None:
     one = method("resnet-tiny-float32", "cls1")
-    blob, plan = one.file(), one.plan(1)
-    for place, (name, array) in zip(one.places(plan), one.arrays, strict=True):
+    blob, plan = one.plan.file(), one.plan.memory(1)
+    for place, (name, array) in zip(one.plan.places(plan), one.plan.arrays, strict=True):
         assert blob[place : place + array.nbytes] == array.tobytes(), name
 
 
 def test_the_first_wrong_tensor() -> None:
     one = method("lenet5-float32", "cls1")  # tensors 0 to 5 by zeroth order, 6 to 9 by back-propagation
-    assert one.first_wrong([2, 3, 6, 8], losses_agree=True) == 8
-    assert one.first_wrong([2, 3, 6, 8], losses_agree=False) == 2
-    assert one.first_wrong([7, 9], losses_agree=False) == 9
+    assert one.request.first_wrong([2, 3, 6, 8], losses_agree=True) == 8
+    assert one.request.first_wrong([2, 3, 6, 8], losses_agree=False) == 2
+    assert one.request.first_wrong([7, 9], losses_agree=False) == 9

@@ -67,7 +67,7 @@ def test_sparse_training_of_mcunets_block_3_keeps_to_the_papers_cost() -> None:
     )  # fmt: skip
     passes = 50 * (first + depthwise + second + behind) + 50 * behind
     by_hand = graph.macs + passes + first + depthwise + second  # and once more, on the way from one to the other
-    assert on_graph(graph, SPARSE).step_work().macs == by_hand == 728_698_944
+    assert on_graph(graph, SPARSE).figures.step_work().macs == by_hand == 728_698_944
     assert by_hand <= 1_162_500_000
     trained = [graph.layers[index] for index in SPARSE.trained(graph)]
     assert [(layer.op, SPARSE.by_nodes(layer)) for layer in trained] == [
@@ -146,11 +146,11 @@ def test_committed_weights_recognize_clothes(name: str, largest: int, right: int
 def test_back_propagation_costs_three_passes_and_block_3_of_mcunet_fits_in_small_sram() -> None:
     """By hand: a pass forward, one back and one for gradients, but for the error of the input; what MCUTrain trains of MCUNet, 268 KB in PMT's table 11."""
     graph = build("mcunet-128", 1)
-    everything = Int8Bp.on(graph, "qas").step_work()
+    everything = Int8Bp.on(graph, "qas").figures.step_work()
     assert everything.macs == 3 * graph.macs - graph.layers[0].macs
     assert everything.layer_runs == 2 * len(graph.layers)
     sparse = Mcutrain.settings_of("block3", consumed=1, fused=1)
-    assert on_graph(graph, sparse, in_flash=True).plan(1).total == 264_120
+    assert on_graph(graph, sparse, in_flash=True).plan.memory(1).total == 264_120
 
 
 @pytest.mark.parametrize("momentum", [-0.1, 1.0, 1 - 2.0**-30, float("nan")])

@@ -11,8 +11,7 @@ import pytest
 
 from hil.errors import RigError
 from hil.training.methods import METHODS, Method
-from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import Fp32Settings, Settings
 from hil.training.methods.generate import bounds, main, texts
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.settings import COMMON, MethodSettings, described, sent

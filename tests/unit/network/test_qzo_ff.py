@@ -34,11 +34,11 @@ def on(variant: str = "full", network: str = LENET, **settings: Any) -> QzoFf:
 
 
 def test_what_the_variants_train() -> None:
-    assert [tensor.name for tensor in on().tensors] == ["conv1", "conv2", "fc1", "fc2", "fc3"]
-    assert [tensor.name for tensor in on("last-3", train_bias=1).tensors] == [
+    assert [tensor.name for tensor in on().plan.tensors] == ["conv1", "conv2", "fc1", "fc2", "fc3"]
+    assert [tensor.name for tensor in on("last-3", train_bias=1).plan.tensors] == [
         "fc1", "fc1.bias", "fc2", "fc2.bias", "fc3", "fc3.bias",
     ]  # fmt: skip
-    assert [(tensor.name, tensor.dtype, tensor.size) for tensor in on("linear-probe").tensors] == [
+    assert [(tensor.name, tensor.dtype, tensor.size) for tensor in on("linear-probe").plan.tensors] == [
         ("fc3", "int16", 1680)
     ]
     assert QzoFf.trains([Format.W16A8]) and not QzoFf.trains([Format.TFLITE8])
@@ -58,7 +58,7 @@ def test_every_variant_moves_weights(variant: str) -> None:
 def test_memory_without_enhancements_is_inference_and_the_trained_weights() -> None:
     """At most 2 % more, and the samples (issue: memory of QZO-FF): LeNet-5, the file in flash."""
     method = replace(on(), in_flash=True)
-    plan = method.plan(1)
+    plan = method.plan.memory(1)
     theta = 2 * 107_550
     sizes = {buffer.name: buffer.size for buffer in plan.standing}
     assert sum(size for name, size in sizes.items() if name.startswith("theta")) == theta + 4  # conv1 is rounded to 8
@@ -71,7 +71,7 @@ def test_memory_without_enhancements_is_inference_and_the_trained_weights() -> N
 def test_memory_of_every_buffer() -> None:
     """By hand from docs/memory.md, for the last layer of LeNet-5: 840 weights, 10 biases."""
     method = replace(on("enhanced", last_layers=1, train_bias=1, optimizer="adamw", directions=3), in_flash=True)
-    plan = method.plan(4)
+    plan = method.plan.memory(4)
     assert [(buffer.name, buffer.size) for buffer in plan.standing] == [
         ("theta[6]", 1680), ("beta[6]", 40), ("labels", 8), ("samples", 4 * 784), ("directions", 32),
         ("mask[6]", 112), ("guide[6]", 1704), ("moments[6]", 6800),
@@ -83,16 +83,16 @@ def test_memory_of_every_buffer() -> None:
     assert sizes["work[4]"] == (1568, 4, 4) and sizes["work[6]"] == (168, 6, 6)
     assert sizes["value[1]"] == (4704, 0, 1) and sizes["value[7]"] == (16, 6, 7)
     assert "work[1]" not in sizes
-    assert method.places(plan) == (0, 1680)
-    assert method.slots()[-1] == "perturb, update" and len(method.slots()) == 9
+    assert method.plan.places(plan) == (0, 1680)
+    assert method.plan.slots()[-1] == "perturb, update" and len(method.plan.slots()) == 9
 
 
 def test_passes_and_work() -> None:
     method = on("sharpness", directions=3, batch=5)
-    assert method.passes() == 8
-    assert method.work().macs == method.step_macs() == 8 * 5 * 693_000
-    assert method.work().runs == (40,) * 7
-    assert method.analytic()["macs_step"] == method.step_macs()
+    assert method.request.passes() == 8
+    assert method.figures.work().macs == method.figures.step_macs() == 8 * 5 * 693_000
+    assert method.figures.work().runs == (40,) * 7
+    assert method.figures.analytic()["macs_step"] == method.figures.step_macs()
 
 
 SMALLEST = 0.45942008 / 32256  # the unit of fc1
@@ -142,13 +142,13 @@ def test_a_normalised_rate_that_rounds_to_nothing_is_refused_with_the_rate_that_
     images, labels = rng.integers(0, 256, (2, 28, 28), np.uint8), np.array([3, 7])
     for eta, acts in ((least / 2, False), (2 * least, True)):
         method = on("normalised", batch=2, eta=eta)
-        assert (method.fault_of_weights(method.settings) == "") == acts
+        assert (method.request.fault_of_weights(method.settings) == "") == acts
         reference = reference_of(method)
         before = reference.digests()
         reference.step(images, labels)
         assert (reference.digests() != before) == acts
-    assert on("normalised", eta=2 * least).still["eta"] == ["fc1"]
-    assert "eta" not in on("normalised").still
+    assert on("normalised", eta=2 * least).figures.still["eta"] == ["fc1"]
+    assert "eta" not in on("normalised").figures.still
 
 
 def test_settings_that_depend_on_the_weights_are_checked_with_those_of_a_checkpoint(tmp_path: Path) -> None:
@@ -170,13 +170,13 @@ def test_large_gradients() -> None:
 def test_weights_of_8_bits_are_not_refused_and_stand_still() -> None:
     """To show it is their purpose; the record names the tensors."""
     method = on(network="lenet5-8w8a")
-    names = [tensor.name for tensor in method.tensors]
-    assert method.still == {"epsilon": names, "eta": ["conv1"]}
-    assert not on(network="lenet5-8w8a", epsilon=0.005, eta=0.002).still
+    names = [tensor.name for tensor in method.plan.tensors]
+    assert method.figures.still == {"epsilon": names, "eta": ["conv1"]}
+    assert not on(network="lenet5-8w8a", epsilon=0.005, eta=0.002).figures.still
     asked = TrialSpec("stm32h7b3", "full", "lenet5-8w8a", "qzo-ff", steps=1, evaluate=0)
     record = trial_record(Outcome(asked, planned=prepare(asked)))
     assert f"setting epsilon rounds to nothing in {', '.join(names)}" in " ".join(record.warnings)
-    assert record.analytic is not None and record.analytic["bytes"] == method.analytic()["bytes"]
+    assert record.analytic is not None and record.analytic["bytes"] == method.figures.analytic()["bytes"]
 
 
 def test_a_board_without_room_is_refused_with_figures() -> None:

@@ -35,16 +35,16 @@ def sizes(plan: Plan) -> dict[str, int]:
 @pytest.mark.parametrize(("budget", "selected", "arena"), [(400, 400, 4464), (LARGEST, 1504, 5568)])
 def test_the_memory_of_the_text(budget: int, selected: int, arena: int) -> None:
     method = TinyTrain(network_b(), TinyTrain.settings_of("budget", batch=3, momentum=0.5, memory_budget=budget))
-    plan = method.plan(3)
+    plan = method.plan.memory(3)
     fisher = {f"fisher[{index}]": size for index, size in {0: 16, 1: 16, 2: 16, 4: 24, 6: 16}.items()}
     assert sizes(plan) == {"file": 1016, "labels": 8, "samples": 96, **fisher, "selected": selected}
     assert (plan.layout.size, plan.total) == (2856, arena)
 
 
 def test_without_sums_and_velocities_there_is_no_room_for_them() -> None:
-    plan = TinyTrain(network_b(), TinyTrain.settings_of("budget", momentum=0.0)).plan(1)
+    plan = TinyTrain(network_b(), TinyTrain.settings_of("budget", momentum=0.0)).plan.memory(1)
     assert "selected" not in sizes(plan) and "fisher[6]" in sizes(plan)
-    of_rounded_to_zero = TinyTrain(network_b(), TinyTrain.settings_of("budget", momentum=1e-60)).plan(1)
+    of_rounded_to_zero = TinyTrain(network_b(), TinyTrain.settings_of("budget", momentum=1e-60)).plan.memory(1)
     assert sizes(of_rounded_to_zero) == sizes(plan)
 
 
@@ -68,12 +68,12 @@ def test_the_plan_is_that_of_back_propagation_but_for_sums_and_velocities(
     method = on_graph(graph, chosen, in_flash)
     other = on_graph(graph, Int8Bp.settings_of("qas", **given), in_flash)
     try:
-        costs, slots = method.costs, batch
+        costs, slots = method.plan.costs, batch
     except RigError:  # a pool
         assume(False)
         raise
-    mine, theirs = sizes(method.plan(slots)), sizes(other.plan(slots))
-    assert method.plan(slots).layout.size == other.plan(slots).layout.size
+    mine, theirs = sizes(method.plan.memory(slots)), sizes(other.plan.memory(slots))
+    assert method.plan.memory(slots).layout.size == other.plan.memory(slots).layout.size
     own = ("fisher", "selected")
     shared = {name: size for name, size in theirs.items() if not name.startswith(("grad", "velocity"))}
     assert {name: size for name, size in mine.items() if not name.startswith(own)} == shared
@@ -96,22 +96,22 @@ def test_the_work_that_is_known_beforehand_is_not_exceeded(network: str, variant
         assert work is not None
         found.append(work)
     ranking, *trained = found
-    assert method.step_macs() >= max(work.macs for work in found)
-    most = method.step_work()
+    assert method.figures.step_macs() >= max(work.macs for work in found)
+    most = method.figures.step_work()
     for work in trained:
         assert work.macs <= most.macs and all(a <= b for a, b in zip(work.runs, most.runs, strict=True))
     if variant == "whole":
         assert {(work.macs, work.runs) for work in trained} == {(most.macs, most.runs)}
-        assert most == Int8Bp.on(graph, "qas", batch=2).step_work()
+        assert most == Int8Bp.on(graph, "qas", batch=2).figures.step_work()
     else:
         assert trained[0].macs < ranking.macs, "a trained step is cheaper than the ranking"
-    assert method.work() is None and method.analytic()["macs_step"] == most.macs
+    assert method.figures.work() is None and method.figures.analytic()["macs_step"] == most.macs
 
 
 @pytest.mark.parametrize("variant", TinyTrain.variants)
 @pytest.mark.parametrize("network", ["lenet5-tflite", "resnet-tiny", "resnet-tiny-32", "mcunet-48"])
 def test_the_variants_leave_something_to_choose(network: str, variant: str) -> None:
-    costs = TinyTrain.on(build(network, 1), variant, batch=2).costs
+    costs = TinyTrain.on(build(network, 1), variant, batch=2).plan.costs
     allowed = [index for index in costs.candidates if costs.work([index]) <= costs.most_work]
     assert len(allowed) == len(costs.candidates) if variant == "whole" else len(allowed) > 1
 
@@ -171,7 +171,9 @@ def test_layers_that_no_error_reaches_are_no_candidates() -> None:
     layers = [replace(layer, block=place % 4 + 1) for place, layer in enumerate(builder.graph.layers)]
     graph = replace(builder.graph, layers=(*layers[:3], replace(layers[3], reads=(1,))))
     method = TinyTrain.on(graph, "whole")
-    assert list(method.costs.candidates) == [0, 3] and len(method.tensors) == 8, "the digests cover the others too"
+    assert list(method.plan.costs.candidates) == [0, 3] and len(method.plan.tensors) == 8, (
+        "the digests cover the others too"
+    )
     with pytest.raises(RigError, match="setting blocks is 2: errors reach no trained layer of drawn"):
         TinyTrain.on(graph, "whole", blocks=2)
 
@@ -184,7 +186,7 @@ def test_the_whole_begins_at_the_first_candidate() -> None:
     builder.append(Op.FULLY_CONNECTED, (1, 1, 3))
     layers = [replace(layer, block=block) for layer, block in zip(builder.graph.layers, (1, 2, 1, 1), strict=True)]
     graph = replace(builder.graph, layers=(layers[0], replace(layers[1], reads=(0,)), *layers[2:]))
-    costs = TinyTrain.on(graph, "whole", blocks=1).costs
+    costs = TinyTrain.on(graph, "whole", blocks=1).plan.costs
     assert [layer.macs for layer in graph.layers] == [36, 36, 90, 135]
     assert list(costs.candidates) == [2, 3] and costs.whole == 90 + 135 + 135
     assert costs.step_work(1, None).macs == graph.macs + 90 + 135, "the ranking goes back to the first trained layer"
@@ -197,4 +199,4 @@ def test_a_pool_that_back_propagation_does_not_take() -> None:
     builder.append(Op.FULLY_CONNECTED, (1, 1, 3))
     with pytest.raises(RigError, match="windows that overlap"):
         TinyTrain.on(builder.graph, "budget")
-    assert TinyTrain.on(builder.graph, "whole", train="last").costs.candidates
+    assert TinyTrain.on(builder.graph, "whole", train="last").plan.costs.candidates

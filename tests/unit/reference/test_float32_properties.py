@@ -14,7 +14,7 @@ from network.drawn_float32 import float32_graphs
 
 from hil.errors import RigError
 from hil.training.graph.graph import LARGEST_FLOAT, Graph
-from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32 import sums
 from hil.training.reference.formats.float32.backward import errors_of

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hil.training.methods.qzo_ff_plan import QzoFfPlan
 from hil.training.methods.qzo_ff_settings import Settings
 from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.training.reference.methods.float_back_propagation import FloatBackPropagation
@@ -44,7 +45,7 @@ def test_adamw_goes_on_from_its_state() -> None:
         done = whole.step(*samples(graph))
     for _ in range(2):
         first.step(*samples(graph))
-    second = FloatBackPropagation(chosen.with_trained(graph, first.weights), chosen)
+    second = FloatBackPropagation(QzoFfPlan(graph, chosen).with_arrays(first.weights), chosen)
     second.configure(chosen, 2)
     second.restore(first.state())
     assert [second.step(*samples(graph)) for _ in range(2)][-1] == done

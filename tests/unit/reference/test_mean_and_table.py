@@ -82,15 +82,15 @@ def test_no_error_passes_a_table(method: type) -> None:
     with pytest.raises(RigError, match=r"layer table1 is a table.*zeroth order"):
         method.on(graph, method.default_variant)
     found = method.on(graph, method.default_variant, blocks=2)
-    assert found.trained == (2, 4)
-    assert found.plan(1).total
+    assert found.plan.trained == (2, 4)
+    assert found.plan.memory(1).total
 
 
 @pytest.mark.parametrize("method", [PoorMansTraining, DeepZero])
 def test_zeroth_order_trains_before_a_table(method: type) -> None:
     assert method.on(
         before_and_behind(), "all" if "all" in method.variants else method.default_variant, blocks=15
-    ).trained
+    ).plan.trained
 
 
 def test_weights_of_127_are_said_to_be_clipped() -> None:
@@ -100,18 +100,18 @@ def test_weights_of_127_are_said_to_be_clipped() -> None:
     weights = np.clip(first.own.weights, -126, 126)
     weights.ravel()[:3] = 127, -127, 126
     graph = graph.with_parameters({0: (weights, first.own.bias)})
-    whole = PoorMansTraining.on(graph, PoorMansTraining.default_variant, blocks=15).remarks()
+    whole = PoorMansTraining.on(graph, PoorMansTraining.default_variant, blocks=15).figures.remarks()
     beyond = sum(int((np.abs(layer.own.weights) == 127).sum()) for layer in graph.trained if layer.own is not None)
     assert len(whole) == 1 and whole[0].startswith(f"{beyond} of ") and "clips them to +-126" in whole[0]
     assert beyond >= 2
     behind = sum(int((np.abs(layer.own.weights) == 127).sum()) for layer in graph.trained[1:] if layer.own is not None)
-    remarks = PoorMansTraining.on(graph, PoorMansTraining.default_variant, blocks=2).remarks()
+    remarks = PoorMansTraining.on(graph, PoorMansTraining.default_variant, blocks=2).figures.remarks()
     assert remarks == () if not behind else remarks[0].startswith(f"{behind} of ")
 
 
 def test_an_error_spreads_over_a_mean_in_place() -> None:
     """The error of what a mean reads has no buffer of its own while the mean is the last reader."""
     found = Int8Bp.on(before_and_behind(), "plain", blocks=2)
-    buffers = {buffer.name: buffer for _, placed in found.plan(1).starts for buffer in placed}
+    buffers = {buffer.name: buffer for _, placed in found.plan.memory(1).starts for buffer in placed}
     assert "error[3]" in buffers and "back[3]" not in buffers
     assert buffers["value[4]"].last == 2 * 5 - 3  # its gate looks at it

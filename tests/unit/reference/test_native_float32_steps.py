@@ -14,8 +14,7 @@ from hil.errors import RigError
 from hil.training.data import batches, load
 from hil.training.experiments.adam import AdamPreTraining
 from hil.training.graph.graph import Format, Graph
-from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
-from hil.training.methods.elasticzo_settings import VARIANTS
+from hil.training.methods.elasticzo_settings import VARIANTS, Fp32Settings
 from hil.training.networks import build
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32

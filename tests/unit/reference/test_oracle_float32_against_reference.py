@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.reference.methods import training_loop
 from reference.drawn_graphs import images
 from reference.oracle_graphs import drawn_float32

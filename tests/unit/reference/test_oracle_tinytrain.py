@@ -209,7 +209,7 @@ def test_budgets_in_which_nothing_fits_are_refused() -> None:
 def test_memory(budget: int, selected: int, arena: int) -> None:
     """What is not kept for all of training is placed as with bp."""
     method = plain("B", momentum=0.9, memory_budget=budget)
-    bp = Int8Bp.on(method.graph, "qas", batch=3, momentum=0.9).plan(3)
+    bp = Int8Bp.on(method.graph, "qas", batch=3, momentum=0.9).plan.memory(3)
     kept = {buffer.name: buffer.size for buffer in bp.standing if not buffer.name.startswith(("grad", "velocity"))}
     assert kept == {"file": 1016, "labels": 8, "samples": 96}
     fisher = [up(4 * method.graph.layers[index].channels, 8) for index in method.candidates]

@@ -11,6 +11,7 @@ import pytest
 from hil.errors import RigError
 from hil.training.graph.graph import Graph
 from hil.training.methods import METHODS, qzo_ff_refusals
+from hil.training.methods.qzo_ff_plan import QzoFfPlan
 from hil.training.methods.qzo_ff_settings import Settings
 from hil.training.methods.qzo_ff_tensors import trained_tensors
 from hil.training.reference.floats import F
@@ -26,7 +27,7 @@ BOTH = {"epsilon": 0.01, "eta": 0.02, "batch": 2}
 
 
 def own_of(graph: Graph, settings: Settings, tensors: list[np.ndarray]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    changed = settings.with_trained(graph, tensors)
+    changed = QzoFfPlan(graph, settings).with_arrays(tensors)
     return {
         index: (layer.own.weights, layer.own.bias)
         for index, layer in enumerate(changed.layers)

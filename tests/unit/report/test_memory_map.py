@@ -24,6 +24,6 @@ def test_every_buffer_of_a_network_in_affine8_has_them(in_flash: bool) -> None:
 
 
 def check(of: Method) -> None:
-    kinds = {kind_of(buffer.name) for buffer in of.plan(of.settings.batch).buffers}
+    kinds = {kind_of(buffer.name) for buffer in of.plan.memory(of.settings.batch).buffers}
     assert kinds and kinds <= set(KINDS)
     assert {GROUPS.get(kind, kind) for kind in kinds} <= set(WORDS)

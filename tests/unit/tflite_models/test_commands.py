@@ -217,7 +217,7 @@ def test_litert_and_reference_agree_on_1000_samples_before_and_after_training(me
         reference.step(
             random.integers(0, 256, (4, 8, 8, 1)).astype(np.uint8), random.integers(0, 10, 4).astype(np.uint8)
         )
-    trained = decode(chosen.file(reference.weights))
+    trained = decode(chosen.plan.file(reference.weights))
     samples = random.integers(-128, 128, (1000, 8, 8, 1)).astype(np.int8)
     exported = with_weights_of(data, model, imported, trained)
     assert exported.changed

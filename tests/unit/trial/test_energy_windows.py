@@ -20,7 +20,7 @@ from hil.record import schema
 
 pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
-from hil.training.methods.least_cycles import LeastCycles
+from hil.training.methods.figures import LeastCycles
 from hil.training.trial.callbacks import Watch
 from hil.training.trial.energy import measure_windows
 from hil.training.trial.energy_record import energy_json
@@ -74,7 +74,8 @@ class FakeTrial:
         weight = SimpleNamespace(name="conv1")
         self.p = SimpleNamespace(
             slots=8, settings=SimpleNamespace(batch=8), board=board, data=SimpleNamespace(train_images=np.zeros(800)),
-            method=SimpleNamespace(tensors=[weight], layers=("all",), least_cycles=lambda: LeastCycles((1,), LEAST)), image=None, plan=None,
+            image=None, plan=None,
+            method=SimpleNamespace(plan=SimpleNamespace(tensors=[weight], layers=("all",)), figures=SimpleNamespace(least_cycles=lambda: LeastCycles((1,), LEAST))),
         )  # fmt: skip
         self.outcome = SimpleNamespace(
             steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=CLOCK_HZ, reality=reality, difference=None, autonomous=0, final_digests=(), energy=None, power=[], figures=Figures(),

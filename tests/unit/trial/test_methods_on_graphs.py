@@ -30,10 +30,10 @@ def spec(variant: str = "adaptive", network: str = "resnet-tiny", board: str = "
 @pytest.mark.parametrize("method", ["poor-mans-training", "bias-only"])
 def test_trained_tensors_lie_in_the_file_where_the_witness_looks(method: str, variant: str) -> None:
     prepared = prepare(spec(variant if method == "poor-mans-training" else "adaptive", method=method))
-    places = prepared.method.places(prepared.plan)
+    places = prepared.method.plan.places(prepared.plan)
     reference = reference_of(prepared.method)
     for (place, tensor), digest in zip(
-        zip(places, prepared.method.tensors, strict=True), reference.digests(), strict=True
+        zip(places, prepared.method.plan.tensors, strict=True), reference.digests(), strict=True
     ):
         assert xxhash.xxh32_intdigest(prepared.blob[place : place + tensor.size]) == digest
 
@@ -43,11 +43,11 @@ def test_a_file_with_other_weights_holds_them() -> None:
     rng = np.random.default_rng(1)
     weights = [
         rng.integers(-126, 127, tensor.elements).astype(tensor.dtype).reshape(own.shape)
-        for tensor, own in zip(subject.tensors, reference_of(subject).weights, strict=True)
+        for tensor, own in zip(subject.plan.tensors, reference_of(subject).weights, strict=True)
     ]
-    graph = decode(subject.file(weights))
+    graph = decode(subject.plan.file(weights))
     for index, layer in enumerate(graph.layers):
-        if index in subject.trained:
+        if index in subject.plan.trained:
             assert np.array_equal(layer.own.weights, weights.pop(0)) and np.array_equal(layer.own.bias, weights.pop(0))
         elif layer.own is not None:
             assert np.array_equal(layer.own.weights, subject.network.layers[index].own.weights)
@@ -77,7 +77,7 @@ def test_the_full_model_and_its_sparse_form_plan_within_the_paper_s_memory() -> 
     assert full.plan.total <= 668 * 1024  # PMT, table 8
     sparse = spec("block3", "mcunet-128", "stm32f746", data="fashion-mnist-1k@128x128x3", settings=LEAN)
     assert prepare(sparse).plan.total <= 209 * 1024  # PMT, table 9
-    assert prepare(sparse).method.analytic()["macs_step"] <= 1_162_500_000
+    assert prepare(sparse).method.figures.analytic()["macs_step"] <= 1_162_500_000
 
 
 def test_deepzero_is_for_small_networks() -> None:

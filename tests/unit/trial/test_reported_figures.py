@@ -18,8 +18,8 @@ from hil.link.replies import MOST_LAPS, Identity, Stepped
 from hil.link.replies import Memory as Said
 from hil.training.methods.elasticzo_int8 import ElasticZoInt8
 from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.figures import LeastCycles, products_inside
 from hil.training.methods.graph_settings import GraphSettings
-from hil.training.methods.least_cycles import LeastCycles, products_inside
 from hil.training.networks import build
 from hil.training.trial.prepare import prepare
 from hil.training.trial.second_sources.checks import Checks, Timed
@@ -137,8 +137,8 @@ def test_stretches_that_lose_cycles_are_wrong_where_the_counter_agrees_with_the_
 def test_an_update_takes_what_its_stores_take(variant):
     """Four weights a word, one store a cycle: less was booked where the counter was started after the update."""
     subject = prepare(TrialSpec("stm32h7b3", variant, "resnet-tiny", "poor-mans-training", batch=1, evaluate=0)).method
-    trained = sum(tensor.elements for tensor in subject.tensors)
-    assert trained // 8 < subject.least_cycles().phases["update"] <= trained
+    trained = sum(tensor.elements for tensor in subject.plan.tensors)
+    assert trained // 8 < subject.figures.least_cycles().phases["update"] <= trained
 
 
 def counted(cycles, gone_on):
@@ -189,7 +189,7 @@ def test_a_counter_that_goes_on_in_sleep_is_of_no_use():
 
 
 SUBJECT = ElasticZoInt8(build("lenet5", 1), Settings.of_variant("cls1", 5, batch=8, seed=1))
-PLAN = SUBJECT.plan(8)
+PLAN = SUBJECT.plan.memory(8)
 WHOLE, AT = PLAN.total, IMAGE.symbols
 STATIC = AT["__static_end"] - AT["__static_start"] + AT["__dma_end"] - AT["__dma_start"]
 
@@ -403,13 +403,15 @@ def test_padded_taps_are_no_products():
 
 def test_what_a_step_takes_at_least_follows_the_method():
     of = {
-        variant: ElasticZoInt8(build("lenet5", 1), Settings.of_variant(variant, 5, batch=8, seed=1)).least_cycles()
+        variant: ElasticZoInt8(
+            build("lenet5", 1), Settings.of_variant(variant, 5, batch=8, seed=1)
+        ).figures.least_cycles()
         for variant in ("full-zo", "cls1", "full-bp")
     }
     assert of["full-zo"].phases["backward"] == 0 and of["full-bp"].phases["perturb"] == 0
     assert of["cls1"].phases["perturb"] > 0 and of["cls1"].forward[0] > of["full-bp"].forward[0], "two passes, and one"
-    zeroth = on_graph(build("resnet-tiny", 1), GraphSettings(queries=2)).least_cycles()
-    back = on_graph(build("resnet-tiny", 1), GraphSettings(method="bp")).least_cycles()
+    zeroth = on_graph(build("resnet-tiny", 1), GraphSettings(queries=2)).figures.least_cycles()
+    back = on_graph(build("resnet-tiny", 1), GraphSettings(method="bp")).figures.least_cycles()
     assert zeroth.forward[-1] > back.forward[-1] and back.phases["perturb"] is None
 
 

@@ -14,8 +14,8 @@ import xxhash
 from hil.errors import RigError, close_matches
 from hil.training.graph.graph import Graph
 from hil.training.methods import METHODS, Method
-from hil.training.methods.failed_step import failed_step
-from hil.training.methods.step_work import Work
+from hil.training.methods.figures import Work
+from hil.training.methods.fqt_settings import failed_step
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Reference(ABC):
         return ()
 
     def last_work(self) -> Work | None:
-        """Return the passes of the last step where the data decide them; None where `Method.work` says them."""
+        """Return the passes of the last step where the data decide them; None where `MethodFigures.work` says them."""
         return None
 
     @abstractmethod

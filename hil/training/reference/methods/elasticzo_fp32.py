@@ -10,7 +10,7 @@ from hil.errors import RigError
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import Float32Parameters
 from hil.training.methods.backward_pass import check_passable
-from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.formats.float32.backward import errors_of
@@ -70,7 +70,8 @@ class ElasticZoFp32(Reference):
             found.append(self._forward(tensors, images, labels, sums if last else []))
         plus, minus = found[0], found[-1]
         if z:
-            back = self._by_difference(plus, minus, len(images))
+            g = self.projected(plus, minus, len(images))
+            back = F(F(self.settings.epsilon) - F(self.settings.eta) * g)  # restores and updates (line 6)
             tensors = [*map(self._arithmetic.moved, tensors, z, [back] * len(z)), *tensors[len(z) :]]
         u = F(self.settings.eta) / F(len(images))
         by_bp = (
@@ -95,11 +96,6 @@ class ElasticZoFp32(Reference):
         g = (plus - minus) / (F(samples) * (F(2) * F(self.settings.epsilon)))
         limit = F(self.settings.g_clip)
         return F(min(max(g, -limit), limit))
-
-    def _by_difference(self, plus: np.float32, minus: np.float32, samples: int) -> np.float32:
-        """Return the number by which the perturbed tensors are restored and updated (line 6)."""
-        g = self.projected(plus, minus, samples)
-        return F(F(self.settings.epsilon) - F(self.settings.eta) * g)
 
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
         """Yield the weights of the plus and the minus pass; of the one clean pass where nothing is perturbed."""

@@ -12,10 +12,10 @@ from hil.errors import RigError
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.graph import POOLS, Format, Graph
 from hil.training.methods.backward_pass import BackwardPass
+from hil.training.methods.figures import Work
+from hil.training.methods.fqt_figures import step_work
 from hil.training.methods.fqt_settings import Settings
 from hil.training.methods.fqt_tensors import array_of, trained_tensors, with_arrays
-from hil.training.methods.fqt_work import step_work
-from hil.training.methods.step_work import Work
 from hil.training.reference.floats import F
 from hil.training.reference.formats.affine8.errors import Errors, RunningRange
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic

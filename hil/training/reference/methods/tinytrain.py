@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hil.training.graph.graph import Graph, Op
+from hil.training.methods.figures import Work
 from hil.training.methods.graph_settings import GraphSettings
-from hil.training.methods.step_work import Work
 from hil.training.methods.tinytrain_costs import Costs
 from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.backward import BackwardPass, Errors

@@ -40,7 +40,7 @@ def _check_order(trial: LockStep, blob: bytes) -> None:
     expect(device, ("no_network", 0, 0), "load_data", offset=0, data=blob[:4])
     for request, values in (("load_end", {}), ("work", {}), ("infer", {"count": 1})):
         expect(device, ("no_network", 0, 0), request, **values)
-    body = trial.p.method.configuration(trial.settings, trial.p.slots, trial.next_step)
+    body = trial.p.method.request.configuration(trial.settings, trial.p.slots, trial.next_step)
     expect(device, ("no_network", 0, 0), "configure", **body)
     expect(device, None, "load_begin", total=size)
     expect(device, ("out_of_order", 4, 0), "load_data", offset=4, data=blob[4:8])

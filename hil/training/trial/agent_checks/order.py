@@ -11,7 +11,7 @@ MOST_STEPS = 2**16 - 1  # of a run
 def check_order(trial: LockStep) -> None:
     """Offer the agent steps that it must refuse, and parts of one that is never ended."""
     device, slots, step = trial.device, trial.p.slots, trial.next_step
-    batch, passes = trial.p.settings.batch, trial.p.method.passes()
+    batch, passes = trial.p.settings.batch, trial.p.method.request.passes()
     trial.configure(trial.settings)  # no sample is there
     expect(device, ("out_of_order", step + 1, step), "step", step=step + 1, count=1)
     expect(device, ("bad_slot", 0, slots), "step", step=step, count=0)
@@ -22,7 +22,7 @@ def check_order(trial: LockStep) -> None:
     else:
         most = 1 if getattr(trial.settings, "consumed", 0) and slots == 1 else MOST_STEPS
         expect(device, ("bad_slot", 0, most), "run", step=step, steps=0, count=1, idle_ms=0)
-    if trial.p.method.streams():
+    if trial.p.method.request.streams():
         _check_parts(trial, passes)
 
 

@@ -65,26 +65,26 @@ def _check(trial: LockStep, drawn: _Drawn, rng: random.Random, worker: ThreadPoo
         f"{method.network.name} of {trial.p.spec.network_name} by {method.name}, {drawn.variant}, batch "
         f"{method.settings.batch}, {slots} slots, {dict(drawn.settings)}:"
     )
-    wanted = method.plan(slots).total
+    wanted = method.plan.memory(slots).total
     try:
-        planned = device.configure(method.configuration(method.settings, slots, 0)).arena_planned
+        planned = device.configure(method.request.configuration(method.settings, slots, 0)).arena_planned
     except Refused as refusal:
         raise DeviceFault(f"{where} {refusal}") from refusal
     if planned != wanted:
         raise DeviceFault(f"{where} the agent plans {planned:,} bytes of arena, but docs/memory.md gives {wanted:,}.")
-    if method.step_macs() > MOST_MACS or method.fault_of_weights(method.settings):
+    if method.figures.step_macs() > MOST_MACS or method.request.fault_of_weights(method.settings):
         return
     reference = reference_of(method)
     reference.configure(method.settings, 0)
-    steps, batch = BoardSteps(device, method, slots), method.settings.batch
+    steps, batch = BoardSteps(device, method.request, slots), method.settings.batch
     for step in range(STEPS):
         images, labels = _samples(method.network, batch, rng)
         pending = worker.submit(reference.step, images, labels)
         try:
-            reply, outcome = both(partial(steps.train, step, images, labels), pending, step, method.layers)
+            reply, outcome = both(partial(steps.train, step, images, labels), pending, step, method.plan.layers)
         except StepFailed:  # on both sides alike
             return
-        wrong = [method.tensors[index].name for index in differing_tensors(reply.digests, outcome.digests)]
+        wrong = [method.plan.tensors[index].name for index in differing_tensors(reply.digests, outcome.digests)]
         wrong += [name for name, _, _ in differing_terms(reply, outcome)]
         if wrong:
             raise DeviceFault(f"{where} {', '.join(wrong)} of step {step} differ from the reference.")
@@ -141,8 +141,8 @@ def _drawn(part: Graph, arena: int, rng: random.Random) -> _Drawn | None:
             plain = kind.on(part, variant, batch=batch)
             settings = _settings(plain, rng)
             method = kind.on(part, variant, **settings, batch=batch)
-            slots = rng.randint(1, batch) if method.streams() else batch
-            if method.plan(slots).fits(arena):
+            slots = rng.randint(1, batch) if method.request.streams() else batch
+            if method.plan.memory(slots).fits(arena):
                 return _Drawn(variant, method, slots, settings)
         except (RigError, Blocked):
             continue

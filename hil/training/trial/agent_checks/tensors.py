@@ -18,7 +18,7 @@ SCALE, LOW = -16, -8  # places from the end of the weights of a layer in `affine
 
 def check_tensors(trial: LockStep) -> None:
     """Read every tensor, write it again, and offer bytes beyond its end and numbers out of range."""
-    device, tensors = trial.device, trial.p.method.tensors
+    device, tensors = trial.device, trial.p.method.plan.tensors
     format = trial.p.method.network.format_of(0)
     for index, (tensor, array) in enumerate(zip(tensors, trial.reference.weights, strict=True)):
         held = stored(array)
@@ -56,7 +56,9 @@ def _check_alone(trial: LockStep) -> None:
 
 def _others(trial: LockStep, index: int, array: np.ndarray) -> np.ndarray:
     """Return other numbers that a tensor may have: the same in reverse; in `affine8` a range twice as wide."""
-    if _layer_of(trial, index).format is not Format.AFFINE8 or trial.p.method.tensors[index].name.endswith(".bias"):
+    if _layer_of(trial, index).format is not Format.AFFINE8 or trial.p.method.plan.tensors[index].name.endswith(
+        ".bias"
+    ):
         return array[..., ::-1].copy()
     wider = np.frombuffer(stored(array), np.uint8).copy()
     wider[LOW:] = (2 * wider[LOW:].view("<f4")).view(np.uint8)
@@ -64,13 +66,13 @@ def _others(trial: LockStep, index: int, array: np.ndarray) -> np.ndarray:
 
 
 def _layer_of(trial: LockStep, index: int) -> Node:
-    name = trial.p.method.tensors[index].name.partition(".")[0]
+    name = trial.p.method.plan.tensors[index].name.partition(".")[0]
     return next(layer for layer in trial.p.method.network.layers if layer.name == name)
 
 
 def _out_of_range(trial: LockStep, index: int) -> list[tuple[int, bytes]]:
     """Return places in a tensor with numbers that its format does not have there."""
-    tensor = trial.p.method.tensors[index]
+    tensor = trial.p.method.plan.tensors[index]
     part = tensor.name.partition(".")[2]
     match _layer_of(trial, index).format:
         case Format.AFFINE8 if not part:

@@ -17,11 +17,11 @@ from hil.training.trial.lockstep import LockStep
 def check_traces(trial: LockStep) -> None:
     """Give the agent the first and then the trained weights; with each, compare digests and a traced sample."""
     prepared, trained = trial.p, trial.reference.weights
-    configuration = prepared.method.configuration(trial.settings, prepared.slots, trial.next_step)
+    configuration = prepared.method.request.configuration(trial.settings, prepared.slots, trial.next_step)
     images, labels = trial.next_batch()
     batch = images[: prepared.slots], labels[: prepared.slots]
-    for weights in ([array for _, array in prepared.method.arrays], trained):
-        trial.device.send_weights(prepared.method, weights, configuration)
+    for weights in ([array for _, array in prepared.method.plan.arrays], trained):
+        trial.device.send_weights(prepared.method.plan, weights, configuration)
         _compare_digests(trial, weights)
         _refuse_traces(trial)
         shown, stages = compare_trace(trial, weights, *batch)
@@ -30,7 +30,7 @@ def check_traces(trial: LockStep) -> None:
 
 def _compare_digests(trial: LockStep, weights: Sequence[np.ndarray]) -> None:
     held = [xxhash.xxh32_intdigest(stored(array)) for array in weights]
-    for tensor, ours, theirs in zip(trial.p.method.tensors, trial.device.digests(), held, strict=True):
+    for tensor, ours, theirs in zip(trial.p.method.plan.tensors, trial.device.digests(), held, strict=True):
         if ours != theirs:
             raise DeviceFault(
                 f"the tensor {tensor.name} has the digest {ours:08X} after it was written, not {theirs:08X}."
@@ -53,7 +53,7 @@ def compare_trace(
     """
     device, prepared, slot = trial.device, trial.p, len(images) - 1
     stages = trial.reference.trace(weights, images, labels, slot)
-    shown = [index for index in range(len(stages)) if prepared.method.shows(index)]
+    shown = [index for index in range(len(stages)) if prepared.method.request.shows(index)]
     device.samples(images, labels)
     digests = device.trace(slot, len(stages))
     for index in shown:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hil.dut import CoreProbe
 from hil.link.replies import Stepped, Work
-from hil.training.methods.step_work import Work as StepWork
+from hil.training.methods.figures import Work as StepWork
 from hil.training.trial.second_sources.clock import BOARD_CLOCK, HostClock
 from hil.training.trial.second_sources.counter import (
     BESIDE,
@@ -78,9 +78,11 @@ class Checks:
         self, prepared: Prepared, device: Device, probe: CoreProbe | None, figures: Figures, silicon: bool
     ) -> None:
         method, self._device, self.figures = prepared.method, device, figures
-        self._subject, self._batch = method, prepared.settings.batch
+        self._plan, self._expected, self._batch = method.plan, method.figures, prepared.settings.batch
         self.counts = device.identity.counter != NONE
-        self.cycles = CycleCheck(figures, method.least_cycles(), method.layers, device.clock_hz, self.counts)
+        self.cycles = CycleCheck(
+            figures, self._expected.least_cycles(), self._plan.layers, device.clock_hz, self.counts
+        )
         self.memory = MemoryCheck(figures, prepared.image, prepared.plan, probe)
         found = ProbeCounter(probe, prepared.board, prepared.image) if probe is not None and self.counts else None
         self.counter = found if found is not None and found.stands_still else None
@@ -114,7 +116,7 @@ class Checks:
             self.figures.reported("layer_cycles", *(("layer_cycles_backward",) if any(profile[1]) else ()))
         self.stretches(*self._device.stretches(), reply.cycles)
         if work is not None:
-            self._work(work, reply, by_data or self._subject.work())
+            self._work(work, reply, by_data or self._expected.work())
         return profile if usable else None
 
     def _work(self, work: Work, reply: Stepped, wanted: StepWork | None) -> None:
@@ -140,7 +142,7 @@ class Checks:
         sentence = f"the agent reports {readings:,} readings of its counter"
         if readings < runs:
             self.figures.refuse("bookings", f"{sentence}, and {runs:,} layers ended with one.")
-        numbers = self._batch * sum(tensor.elements for tensor in self._subject.tensors)
+        numbers = self._batch * sum(tensor.elements for tensor in self._plan.tensors)
         most = MOST_READINGS * (runs + numbers)
         if readings > most:
             self.figures.refuse(
@@ -169,11 +171,11 @@ class Checks:
         return costs
 
     def _shortest_layers(self, profile: Profile | None) -> None:
-        bookings = self._subject.bookings()
+        bookings = self._expected.bookings()
         if profile is None or bookings is None or self._least_booking is None:
             return
         for direction, cycles, readings in zip(("forward", "backward"), profile, bookings[1], strict=True):
-            for name, taken, count in zip(self._subject.layers, cycles, readings, strict=True):
+            for name, taken, count in zip(self._plan.layers, cycles, readings, strict=True):
                 check_cost(self.figures, self._least_booking, count, taken, f"layer {name} {direction}")
 
     def run(self, reply: Stepped, last: int, steps: int, timed: Timed) -> RunCycles | None:
@@ -182,7 +184,7 @@ class Checks:
         self._counted(reply, timed, f"cycles in {steps:,} steps up to {last}")
         if self.host_clock is not None and timed.most_s:
             self.host_clock.run(reply.cycles["total"], timed.least_s, timed.most_s)
-        profile = self._device.profile(len(self._subject.layers))
+        profile = self._device.profile(len(self._plan.layers))
         if profile is not None and not self.cycles.profile(profile, reply, steps):
             profile = None
         laps = self._device.laps(steps)
@@ -231,7 +233,7 @@ class Checks:
         if by_data is not None:
             self.work(work, by_data, f" in step {step}")
         self._readings(work, reply)
-        passes = by_data or self._subject.work()
+        passes = by_data or self._expected.work()
         if self.counts and self._first is not None and self._first[0] == passes and work.bookings > self._first[1]:
             sentence = f"the agent reports {work.bookings:,} readings of its counter in a run of one step"
             self.figures.refuse(

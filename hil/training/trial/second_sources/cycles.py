@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.link.replies import MOST_LAPS, MOST_STRETCHES, Stepped
-from hil.training.methods.least_cycles import LeastCycles
+from hil.training.methods.figures import LeastCycles
 from hil.training.trial.second_sources.figures import HOST, PLAN, Figures
 
 STEP_PHASES = ("perturb", "forward", "backward", "update")  # in the order of `laps`

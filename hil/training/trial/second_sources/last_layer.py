@@ -30,8 +30,8 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
         return
     pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *alone.network.in_shape), np.uint8)
     try:
-        device.load(alone.file())
-        device.configure(alone.configuration(alone.settings, SAMPLES, 0))
+        device.load(alone.plan.file())
+        device.configure(alone.request.configuration(alone.settings, SAMPLES, 0))
         device.samples(pixels, np.zeros(SAMPLES, np.uint8))
         device.step(0, SAMPLES)
         found = device.profile(1)
@@ -40,7 +40,7 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
     if not found or len(found[0]) != 1:
         return
     figures.confirmed("profile", ALONE)
-    reported = profile[0][-1] / (method.passes() * method.settings.batch)
+    reported = profile[0][-1] / (method.request.passes() * method.settings.batch)
     seen = found[0][0] / SAMPLES
     if not seen / ALIKE <= reported <= seen * ALIKE:
         figures.refuse(

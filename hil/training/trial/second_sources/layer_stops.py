@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hil.dut import CoreProbe
     from hil.images import Image
-    from hil.training.methods import Method
+    from hil.training.graph.graph import Graph
     from hil.training.trial.lockstep import LockStep
 
 FORWARD, BACKWARD = "layer_cycles", "layer_cycles_backward"
@@ -37,8 +37,8 @@ def check_layers(trial: LockStep) -> None:
 
     Nothing is compared without a probe, without a counter that stands still, or if a step has too many calls.
     """
-    prepared, probe_check = trial.p, trial.probe_check
-    functions = layer_functions(prepared.image, prepared.method)
+    prepared, method, probe_check = trial.p, trial.p.method, trial.probe_check
+    functions = layer_functions(prepared.image, method.network)
     if trial.checks.counter is None or probe_check is None or not functions:
         return
     dwt = prepared.board.counter == "dwt"
@@ -51,17 +51,18 @@ def check_layers(trial: LockStep) -> None:
         finally:
             watch.over.set()
             pending.result()
-    profile = trial.device.profile(len(prepared.method.layers)) if reply is not None else None
+    profile = trial.device.profile(len(method.plan.layers)) if reply is not None else None
     if profile is not None and watch.calls < MOST_CALLS:
-        compare(trial.outcome.figures, prepared.method, profile[0], watch.seen, ROUND if dwt else TICKS)
+        wrap, exact = ROUND if dwt else TICKS, method.figures.bookings() is not None
+        compare(trial.outcome.figures, method.plan.layers, exact, profile[0], watch.seen, wrap)
 
 
-def layer_functions(image: Image, method: Method) -> tuple[int, ...]:
+def layer_functions(image: Image, network: Graph) -> tuple[int, ...]:
     """Return the functions that run a layer, one for each format: `run` in firmware/formats; empty if one is missing.
 
     Their third argument is the index of the layer (firmware/engine/format.h).
     """
-    found = [image.local_function(f"{format.name.lower()}.c", "run") for format in method.network.formats]
+    found = [image.local_function(f"{format.name.lower()}.c", "run") for format in network.formats]
     return tuple(address for address in found if address is not None) if None not in found else ()
 
 
@@ -98,19 +99,25 @@ class _Watch:
 
 
 def compare(
-    figures: Figures, method: Method, reported: Sequence[int], seen: Mapping[int, Sequence[int]], wrap: int
+    figures: Figures,
+    layers: Sequence[str],
+    exact: bool,
+    reported: Sequence[int],
+    seen: Mapping[int, Sequence[int]],
+    wrap: int,
 ) -> None:
     """Compare the cycles that are reported for each layer of a step with those of its calls.
 
-    The last layer is left out: its figure contains the loss. Some formats book more to a layer than its calls, so that
-    only `bfp8` has an upper limit.
+    The last layer is left out: its figure contains the loss.
 
     Args:
+        layers: names of all layers.
+        exact: whether nothing but its calls is booked to a layer; else there is no upper limit.
         reported: cycles of each layer, forward.
         seen: cycles of all calls by layer, each modulo `wrap`.
     """
-    exact, wrong = method.bookings() is not None, []
-    for index, (name, told) in enumerate(zip(method.layers[:-1], reported, strict=False)):
+    wrong = []
+    for index, (name, told) in enumerate(zip(layers[:-1], reported, strict=False)):
         if index not in seen:
             continue
         figures.confirmed(FORWARD, PROBE)
