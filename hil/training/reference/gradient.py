@@ -100,10 +100,10 @@ def _scaled_sum(each: np.ndarray, shifts: np.ndarray) -> np.ndarray:
 
 
 class Gradient:
-    """The sum as section 7 says it, sample by sample, with the exponent of the largest so far."""
+    """The sum as section 7 says it, sample by sample, with the largest exponent so far; empty without samples."""
 
     def __init__(self) -> None:
-        self.exponent: int | None = None
+        self.exponent = 0
         self.total = np.zeros(0, np.int64)
 
     def add(self, gradient: np.ndarray, exponent: int) -> None:
@@ -113,7 +113,7 @@ class Gradient:
 
     def _raised(self, size: int, exponent: int) -> int:
         """Return the exponent after a sample with this one, to which the sum of so many weights is brought."""
-        if self.exponent is None:
+        if not self.total.size:
             self.exponent, self.total = exponent, np.zeros(size, np.int64)
         if exponent > self.exponent:
             self.total = trunc_shift(self.total, exponent - self.exponent)
@@ -142,7 +142,7 @@ class Gradient:
             exponents: int64 [N].
             part_sum: the sum of some samples, each shifted to the exponent that holds for them.
         """
-        held = np.maximum.accumulate(exponents if self.exponent is None else np.maximum(exponents, self.exponent))
+        held = np.maximum.accumulate(np.maximum(exponents, self.exponent) if self.total.size else exponents)
         starts = [0, *(np.flatnonzero(np.diff(held)) + 1).tolist(), len(held)]
         for start, end in pairwise(starts):
             exponent, part = self._raised(size, int(held[start])), slice(start, end)

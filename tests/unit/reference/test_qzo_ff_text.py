@@ -169,7 +169,6 @@ def test_masks() -> None:
     threshold = Settings(sparse="threshold", threshold=0.01)
     reference = QzoFf(text_network(), replace(threshold, last_layers=2))
     reference._begin()
-    assert reference._masks is not None
     first = np.abs(reference.weights[0].ravel().astype(int)) >= 328
     assert np.array_equal(reference._masks[0], first)
 

@@ -71,7 +71,7 @@ class BackPropagation(TrainedGraph):
         return self.forward.rows(0, 1)
 
     def _update(self, layer: TrainedLayer, gradient: Gradient, samples: int) -> None:
-        if gradient.exponent is None:  # no error reaches it
+        if not gradient.total.size:  # no error reaches it
             return
         output = self.backward.chain.of_value[layer.index + 1]
         with np.errstate(over="ignore", under="ignore"):

@@ -49,9 +49,8 @@ class DeepZero(ZerothOrder):
         own: list[Own | None],
     ) -> np.ndarray:
         """Return the losses with each of these coordinates raised, float32 [coordinates], of one sample."""
-        fast, its = layer.fast, own[layer.index]
-        assert its is not None
-        acc = fast.sums(values[layer.layer.reads[0]], its).reshape(-1, layer.layer.channels)
+        fast = layer.fast
+        acc = fast.sums(values[layer.layer.reads[0]], layer.own()).reshape(-1, layer.layer.channels)
         seen = _by_weight(layer, values[layer.layer.reads[0]])
         rows, losses = self.forward.rows(layer.index, 1), [np.zeros(0, F)]
         held = dict(enumerate(values))

@@ -243,7 +243,7 @@ class Fqt(Reference, ShowsSampleGradients):
     ) -> Graph | Failure:
         if self._statistics is not None:
             for gradient, part in zip(gradients.values(), self._statistics.parts, strict=True):
-                gradient.mean, gradient.square = self._statistics.mean[part], self._statistics.square[part]
+                gradient.running = self._statistics.mean[part], self._statistics.square[part]
         found = updated(self.graph, gradients, observed, self.settings, samples)
         return found if isinstance(found, Failure) else with_scales(found)
 

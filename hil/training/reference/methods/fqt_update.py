@@ -29,14 +29,13 @@ class Gradient:
         weights: G, float32 [O, K].
         biases: G, float32 [O]; None if biases are not trained.
         kept: whether a sample kept the channel, bool [O].
-        mean, square: mu and nu, float32 [O], if they are running.
+        running: mu and nu, float32 [O], if they are running.
     """
 
     weights: np.ndarray
     biases: np.ndarray | None
     kept: np.ndarray
-    mean: np.ndarray | None = None
-    square: np.ndarray | None = None
+    running: tuple[np.ndarray, np.ndarray] | None = None
 
     def changes(self, settings: Settings, samples: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Return d of the weights, float32 [O, K], and of the biases, float32 [O], for a step of so many samples."""
@@ -46,19 +45,19 @@ class Gradient:
         if settings.standardise == "off":
             d = eta * scaled
         else:
-            mean, variance = self._mean_and_variance(settings, scaled)
+            mean, variance = self._mean_and_variance(scaled)
             deviation = np.sqrt(np.minimum(np.maximum(variance, F(0)), LARGEST_VARIANCE))
             r = eta / (deviation + F(settings.epsilon))
             d = r[:, None] * (scaled - mean[:, None])
         of_biases = None if self.biases is None else np.where(self.kept, eta * (u * self.biases), F(0))
         return np.where(self.kept[:, None], d, F(0)), of_biases
 
-    def _mean_and_variance(self, settings: Settings, scaled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if settings.standardise == "running":
-            assert self.mean is not None and self.square is not None
-            return self.mean, self.square - self.mean * self.mean
-        h, taps = np.clip(scaled, -LARGEST_H, LARGEST_H), F(scaled.shape[1])
-        mean, square = (np.add.accumulate(each, axis=1, dtype=F)[:, -1] / taps for each in (h, h * h))
+    def _mean_and_variance(self, scaled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.running is not None:
+            mean, square = self.running
+        else:
+            h, taps = np.clip(scaled, -LARGEST_H, LARGEST_H), F(scaled.shape[1])
+            mean, square = (np.add.accumulate(each, axis=1, dtype=F)[:, -1] / taps for each in (h, h * h))
         return mean, square - mean * mean
 
 

@@ -77,7 +77,7 @@ class QzoFf(Reference):
         self._momenta = [Momentum(size) for size in sizes] if settings.guide else []
         self._moments = [Moments(size) for size in sizes] if settings.optimizer == "adamw" else []
         self._decay = Decay(settings)
-        self._masks: list[np.ndarray | None] | None = None
+        self._masks: list[np.ndarray | None] = []  # until the first step
         self._last: Drawn | None = None
 
     def state(self) -> dict[str, np.ndarray]:
@@ -86,7 +86,7 @@ class QzoFf(Reference):
         for index, moments in enumerate(self._moments):
             found |= moments.state(index)
         found |= {f"momentum{index}": its.v for index, its in enumerate(self._momenta)}
-        masks = enumerate(self._masks or ())
+        masks = enumerate(self._masks)
         return found | {f"mask{index}": mask for index, mask in masks if mask is not None}
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
@@ -162,7 +162,7 @@ class QzoFf(Reference):
         """Bring the weights to where they may rest; choose what is updated in the first step."""
         for tensor in self._tensors:
             tensor.clip()
-        if self._masks is None:
+        if not self._masks:
             self._masks = [self._mask(number) for number in range(len(self._tensors))]
 
     def _mask(self, number: int) -> np.ndarray | None:
@@ -175,7 +175,6 @@ class QzoFf(Reference):
         """Return all directions of a step by tensor, int16 [size] each: 0 where nothing is updated."""
         pool, found = signed_pool(self.settings, step), []
         guide = self.settings.guide if step >= self.settings.guide_from else 0
-        assert self._masks is not None
         for index, (tensor, mask) in enumerate(zip(self._tensors, self._masks, strict=True)):
             size, mine = tensor.values.size, []
             for number in range(self.settings.draws):
@@ -213,7 +212,6 @@ class QzoFf(Reference):
         """Step down the gradients of all tensors, which are 0 where nothing is updated."""
         eta = rate(self.settings, step)
         self._decay.advance()
-        assert self._masks is not None
         k = None  # of a layer, if it is normalised
         for index, (tensor, gradient, mask) in enumerate(zip(self._tensors, gradients, self._masks, strict=True)):
             if self.settings.normalise and not tensor.known.is_bias:  # the biases of the layer take its k

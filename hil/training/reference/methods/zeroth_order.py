@@ -18,7 +18,6 @@ class ZerothOrder(TrainedGraph):
     """A method that estimates gradients from differences of losses; arguments as of `TrainedGraph`."""
 
     def _update(self, layer: TrainedLayer, gradient: Gradient, samples: int) -> None:
-        assert gradient.exponent is not None
         layer.update(gradient.total, gradient.exponent, self._factor(layer, samples), bool(self.settings.qas))
 
     @abstractmethod
