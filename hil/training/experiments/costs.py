@@ -59,8 +59,31 @@ class CostExperiment(ABC, Generic[AnyCost]):
         """Return the costs of all rows, as far as they need no board."""
 
     @abstractmethod
+    def trial(self, cost: AnyCost) -> TrialSpec:
+        """Return the trial of a row."""
+
+    def of_plan(self, prepared: Prepared) -> Mapping[str, Any]:
+        """Return fields of a cost that the plan of its trial fills."""
+        return {"in_flash": prepared.method.in_flash}
+
+    @abstractmethod
+    def of_trial(self, outcome: Outcome) -> Mapping[str, Any]:
+        """Return fields of a cost that a passed trial fills."""
+
+    def planned(self, cost: AnyCost) -> AnyCost:
+        """Return a cost with the plan of its trial, or with the reason why there is none."""
+        try:
+            prepared = prepare(self.trial(cost))
+        except Blocked as error:
+            return replace(cost, verdict="blocked", reason=str(error))
+        return replace(cost, planned=prepared.plan.total, **self.of_plan(prepared))
+
     def measured(self, cost: AnyCost, run_trial: RunTrial, folder: Path) -> AnyCost:
-        """Return a planned cost with what its trial found; `folder` is for the logs."""
+        """Return a planned cost with what its trial found; the folder for the logs is made."""
+        folder.mkdir(parents=True, exist_ok=True)
+        outcome = run_trial(self.trial(cost), folder)
+        found = self.of_trial(outcome) if outcome.verdict == "pass" else {}
+        return replace(cost, reality=outcome.reality, verdict=outcome.verdict, reason=outcome.reason, **found)
 
     @abstractmethod
     def called(self, cost: AnyCost) -> tuple[str, str, str]:
@@ -103,22 +126,6 @@ def measure(
         say(f"{costs[place].verdict}: {said}")
         it.write(costs, out, facts)
     return not any(cost.verdict == "fail" for cost in costs)
-
-
-def planned(cost: AnyCost, spec: TrialSpec) -> tuple[AnyCost, Prepared | None]:
-    """Return a cost with the plan of its trial, or with the reason why there is none."""
-    try:
-        prepared = prepare(spec)
-    except Blocked as error:
-        return replace(cost, verdict="blocked", reason=str(error)), None
-    return replace(cost, planned=prepared.plan.total), prepared
-
-
-def tried(cost: AnyCost, spec: TrialSpec, run_trial: RunTrial, folder: Path) -> tuple[AnyCost, Outcome]:
-    """Return a cost with the verdict of its trial, and the outcome; the folder for its logs is made."""
-    folder.mkdir(parents=True, exist_ok=True)
-    outcome = run_trial(spec, folder)
-    return replace(cost, reality=outcome.reality, verdict=outcome.verdict, reason=outcome.reason), outcome
 
 
 def training_cycles(cycles: Mapping[str, int] | None) -> int:

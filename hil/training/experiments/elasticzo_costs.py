@@ -7,26 +7,17 @@ shares of the paper's Raspberry Pi Zero 2, and both as ratios of FP32 to INT8.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from hil.training.experiments.costs import (
-    NOTHING,
-    Cost,
-    CostExperiment,
-    RunTrial,
-    kilobytes,
-    planned,
-    table_lines,
-    training_cycles,
-    tried,
-)
+from hil.training.experiments.costs import NOTHING, Cost, CostExperiment, kilobytes, table_lines, training_cycles
 from hil.training.experiments.paper import paper
 from hil.training.methods import METHODS
 from hil.training.networks import build
 from hil.training.trial import TrialSpec
 from hil.training.trial.lockstep_outcome import PHASES
+from hil.training.trial.outcome import Outcome
+from hil.training.trial.prepare import Prepared
 
 NAME = "elasticzo-costs"
 BATCHES = (32, 256)  # of the equations (figures 4 and 5)
@@ -64,10 +55,11 @@ class ElasticzoCosts(CostExperiment[ElasticzoCost]):
     def __init__(self, board: str) -> None:
         self.board = board
 
-    def _specification(self, column: str, row: str) -> TrialSpec:
+    def trial(self, cost: ElasticzoCost) -> TrialSpec:
         """Return the trial of a cell: two steps of 32 samples."""
-        own = DECLARED["columns"][column]
-        return TrialSpec(self.board, row, own["network"], own["method"], own["data"], batch=BATCH, steps=2, evaluate=0)
+        own = DECLARED["columns"][cost.column]
+        kind = (own["network"], own["method"], own["data"])
+        return TrialSpec(self.board, cost.row, *kind, batch=BATCH, steps=2, evaluate=0)
 
     def analysed(self) -> list[ElasticzoCost]:
         """Return what needs no board: the equations and the plan."""
@@ -75,21 +67,21 @@ class ElasticzoCosts(CostExperiment[ElasticzoCost]):
 
     def analysed_cell(self, column: str, row: str) -> ElasticzoCost:
         """Return what a cell needs by equation and plan."""
-        spec = self._specification(column, row)
-        graph = build(spec.network, 1)
-        found = {batch: METHODS[spec.method].on(graph, row, batch=batch).figures.analytic() for batch in BATCHES}
+        own = DECLARED["columns"][column]
+        graph = build(own["network"], 1)
+        found = {batch: METHODS[own["method"]].on(graph, row, batch=batch).figures.analytic() for batch in BATCHES}
         sizes = {batch: facts["bytes"] for batch, facts in found.items()}
-        cost, prepared = planned(ElasticzoCost(column, row, found[BATCH]["equation"], sizes), spec)
-        return cost if prepared is None else replace(cost, slots=prepared.slots)
+        return self.planned(ElasticzoCost(column, row, found[BATCH]["equation"], sizes))
 
-    def measured(self, cost: ElasticzoCost, run_trial: RunTrial, folder: Path) -> ElasticzoCost:
-        """Return a cost with watermark and cycles of a trial on the board."""
-        cost, outcome = tried(cost, self._specification(cost.column, cost.row), run_trial, folder)
-        if outcome.verdict != "pass":
-            return cost
+    def of_plan(self, prepared: Prepared) -> Mapping[str, Any]:
+        """Return how many samples the board holds."""
+        return {"slots": prepared.slots}
+
+    def of_trial(self, outcome: Outcome) -> Mapping[str, Any]:
+        """Return watermark and cycles."""
         last = outcome.steps[-1].cycles
         cycles = {phase: last[phase] for phase in PHASES if phase in last}
-        return replace(cost, watermark=outcome.sram.total if outcome.sram else None, cycles=cycles)
+        return {"watermark": outcome.sram.total if outcome.sram else None, "cycles": cycles}
 
     def called(self, cost: ElasticzoCost) -> tuple[str, str, str]:
         """Return the column and the row."""

@@ -13,16 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from hil.errors import Blocked
-from hil.training.experiments.costs import (
-    NOTHING,
-    Cost,
-    CostExperiment,
-    RunTrial,
-    kilobytes,
-    planned,
-    table_lines,
-    tried,
-)
+from hil.training.experiments.costs import NOTHING, Cost, CostExperiment, RunTrial, kilobytes, table_lines
 from hil.training.experiments.fqt import (
     BATCH,
     CONFIGURATIONS,
@@ -176,23 +167,35 @@ class FqtCosts(CostExperiment[FqtCost]):
 
     def analysed(self) -> list[FqtCost]:
         """Return what needs no board: the memory by segment, and the plan."""
-        return [analysed(case) for case in self.cases()]
+        return [self.analysed_case(case) for case in self.cases()]
+
+    def analysed_case(self, case: Case) -> FqtCost:
+        """Return what a case needs by plan."""
+        return self.planned(FqtCost(case, segments(case.network, case.configuration, case.settings)))
+
+    def trial(self, cost: FqtCost) -> TrialSpec:
+        """Return the trial of latency."""
+        return cost.case.latency(self.steps)
+
+    def of_trial(self, outcome: Outcome) -> Mapping[str, Any]:
+        """Return the cycles of a sample and the watermark; nothing if the board counts no cycles."""
+        if outcome.latency is None or outcome.prepared is None or not outcome.clock_hz:
+            return {}
+        facts = latency_json(outcome.latency, outcome.prepared.method.figures.bookings(), outcome.clock_hz)
+        cycles = {name: (facts["phases"][name]["mean"], facts["phases"][name]["sd"]) for name in PHASES}
+        return {
+            "cycles": cycles, "clock_hz": outcome.clock_hz, "steps": facts["steps"],
+            "provenance": facts["provenance"], "watermarks": _watermark(outcome),
+        }  # fmt: skip
 
     def measured(self, cost: FqtCost, run_trial: RunTrial, folder: Path) -> FqtCost:
         """Return a cost with what trials of latency and energy on the board found."""
-        cost, outcome = tried(cost, cost.case.latency(self.steps), run_trial, folder / "latency")
-        if outcome.verdict != "pass" or outcome.latency is None or outcome.prepared is None or not outcome.clock_hz:
+        cost = super().measured(cost, run_trial, folder / "latency")
+        if not cost.cycles or not self.declared.get("energy"):
             return cost
-        facts = latency_json(outcome.latency, outcome.prepared.method.figures.bookings(), outcome.clock_hz)
-        cycles = {name: (facts["phases"][name]["mean"], facts["phases"][name]["sd"]) for name in PHASES}
-        cost = replace(
-            cost, cycles=cycles, clock_hz=outcome.clock_hz, steps=facts["steps"], provenance=facts["provenance"],
-            watermarks=_watermark(outcome),
-        )  # fmt: skip
-        if not self.declared.get("energy"):
-            return cost
+        (folder / "energy").mkdir(parents=True, exist_ok=True)
         try:
-            _, outcome = tried(cost, cost.case.energy(self.steps), run_trial, folder / "energy")
+            outcome = run_trial(cost.case.energy(self.steps), folder / "energy")
         except Blocked as error:
             return replace(cost, reason=f"energy: {error}")
         if outcome.verdict != "pass":
@@ -228,13 +231,6 @@ class FqtCosts(CostExperiment[FqtCost]):
             currents = "; ".join(f"{board} {its['idle_ma']} mA" for board, its in VALUES["boards"].items())
             lines += ["", f"Energy is above idle. Currents of the idle boards in the paper's table II: {currents}."]
         return lines
-
-
-def analysed(case: Case) -> FqtCost:
-    """Return what a case needs by plan."""
-    memory = segments(case.network, case.configuration, case.settings)
-    cost, prepared = planned(FqtCost(case, memory), case.latency(1))
-    return cost if prepared is None else replace(cost, in_flash=prepared.method.in_flash)
 
 
 def speedups(costs: Sequence[FqtCost]) -> dict[str, dict[float, float]]:

@@ -6,29 +6,18 @@ Nothing is trained but one step of one image, bit for bit against the reference.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from hil.report.paper_pmt import FULL, SPARSE
 from hil.report.paper_pmt import Cost as Published
-from hil.training.experiments.costs import (
-    KB,
-    NOTHING,
-    Cost,
-    CostExperiment,
-    RunTrial,
-    kilobytes,
-    planned,
-    table_lines,
-    training_cycles,
-    tried,
-)
+from hil.training.experiments.costs import KB, NOTHING, Cost, CostExperiment, kilobytes, table_lines, training_cycles
 from hil.training.experiments.paper import paper
 from hil.training.graph.values import inference_peak
 from hil.training.methods import graph_method
 from hil.training.networks import build, find_network
 from hil.training.trial import TrialSpec
+from hil.training.trial.outcome import Outcome
 
 TITLES = paper("pmt").experiments["pmt-table4"].titles
 COST_TABLES: Mapping[str, Mapping[str, Any]] = paper("pmt").values["costs"]["tables"]
@@ -104,20 +93,20 @@ class PmtCosts(CostExperiment[PmtCost]):
         spec = self.specification(row)
         kind = graph_method(spec.method)
         method = kind.on(build(self.network, spec.seed), spec.variant, batch=1, seed=spec.seed, **spec.settings)
-        cost, prepared = planned(PmtCost(row, method.figures.analytic()["bytes"], method.figures.step_macs()), spec)
-        return cost if prepared is None else replace(cost, in_flash=prepared.method.in_flash)
+        return self.planned(PmtCost(row, method.figures.analytic()["bytes"], method.figures.step_macs()))
 
-    def measured(self, cost: PmtCost, run_trial: RunTrial, folder: Path) -> PmtCost:
-        """Return a cost with what a trial on the board found."""
-        cost, outcome = tried(cost, self.specification(cost.row), run_trial, folder)
-        if outcome.verdict != "pass":
-            return cost
-        return replace(
-            cost, watermark=outcome.sram.total if outcome.sram else None,
-            executed=outcome.work.macs if outcome.work else None,
-            cycles=training_cycles(outcome.steps[-1].cycles) or None, clock_hz=outcome.clock_hz,
-            provenance="measured" if outcome.reality == "hardware" else "modelled",
-        )  # fmt: skip
+    def trial(self, cost: PmtCost) -> TrialSpec:
+        """Return the trial of a row."""
+        return self.specification(cost.row)
+
+    def of_trial(self, outcome: Outcome) -> Mapping[str, Any]:
+        """Return watermark, work and cycles."""
+        return {
+            "watermark": outcome.sram.total if outcome.sram else None,
+            "executed": outcome.work.macs if outcome.work else None,
+            "cycles": training_cycles(outcome.steps[-1].cycles) or None, "clock_hz": outcome.clock_hz,
+            "provenance": "measured" if outcome.reality == "hardware" else "modelled",
+        }  # fmt: skip
 
     def called(self, cost: PmtCost) -> tuple[str, str, str]:
         """Return the row and its title."""

@@ -14,7 +14,7 @@ from hil.quantity import Provenance
 from hil.training.data.store import FOLDER_VARIABLE
 from hil.training.experiments import command
 from hil.training.experiments.costs import measure
-from hil.training.experiments.fqt_costs import FIGURES, Case, FqtCost, FqtCosts, analysed, speedups
+from hil.training.experiments.fqt_costs import FIGURES, Case, FqtCost, FqtCosts, speedups
 from hil.training.trial.latency_counts import Latency
 from hil.training.trial.latency_figures import Booking
 from hil.training.trial.lockstep_outcome import LockStepOutcome
@@ -120,7 +120,7 @@ def test_boards_without_room_are_said_and_uint8_alone_fits_them(tmp_path: Path) 
 
 def test_segments_are_those_of_the_plan() -> None:
     case = Case("rp2040", "fashion-mnist-1k", "fqt-cnn-uint8", "uint8", {})
-    cost = analysed(case)
+    cost = FqtCosts("fqt-figure7").analysed_case(case)
     assert cost.in_flash is False and cost.planned == prepare(case.latency(1)).plan.total
     assert set(cost.memory) == {"feature maps", "weights and gradients", "flash"}
 
