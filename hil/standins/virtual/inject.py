@@ -12,10 +12,9 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.number_text import number, whole_number
-from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_registers import PC
 from hil.standins.virtual.chip.flash_power import FlashCut
-from hil.standins.virtual.chip.machine import Machine
+from hil.standins.virtual.chip.machine import Chip, Machine
 
 FORMS = {
     "uart_rx_drop": "N", "uart_rx_dup": "N", "uart_rx_flip": "N:BIT", "uart_rx_delay": "N:SECONDS",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from hil.standins.virtual.chip.chip import Uart
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
+from hil.standins.virtual.chip.machine import Uart
 from hil.standins.virtual.inject import Injection, LineFaults
 from hil.standins.virtual.uart import SerialPort
 

@@ -14,6 +14,7 @@ from hil.errors import RigError
 from hil.standins.virtual import boards as models
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.clock import PS_PER_S
+from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.coverage_server import coverage_server
 from hil.standins.virtual.inject import Injection, schedule
@@ -63,12 +64,8 @@ class VirtualBoard:
     """
 
     def __init__(
-        self,
-        wanted: Wanted,
-        symbols: Symbols,
-        log: Callable[[str], None],
-        report: Callable[[dict[str, object]], None],
-    ) -> None:
+        self, wanted: Wanted, symbols: Symbols, log: Callable[[str], None], report: Callable[[dict[str, object]], None],
+    ) -> None:  # fmt: skip
         self._board, self._model = boards.load(wanted.board), models.load(wanted.board)
         self._symbols, self._report, self._log = symbols, report, log
         self._flash_file = wanted.flash
@@ -135,9 +132,7 @@ class VirtualBoard:
             return
         data = np.fromfile(self._flash_file, np.uint8)
         if data.size != self._chip.contents.size:
-            raise RigError(
-                f"{self._flash_file} has {data.size} bytes, the flash {self._chip.contents.size}; delete the file"
-            )
+            raise RigError(f"{self._flash_file} has {data.size} bytes, the flash {self._chip.contents.size}; delete it")
         self._chip.contents[:] = data
         self._chip.core.code_changed()
         self._chip.reset()
@@ -177,14 +172,12 @@ class VirtualBoard:
         self._line.flush()
         fault = self._chip.fault
         if fault is not None and fault is not self._reported:
-            self._report(fault_record(self._chip, self._symbols))
+            self._report(fault_record(self._chip, fault, self._symbols))
         self._reported = fault
 
 
-def fault_record(machine: Machine, symbols: Symbols) -> dict[str, object]:
+def fault_record(machine: Machine, fault: ModelFault, symbols: Symbols) -> dict[str, object]:
     """Return the record of a machine's fault: message, pc, symbol, source line, sp, which stack, address, access."""
-    fault = machine.fault
-    assert fault is not None
     pc = machine.halting.read_register(15)
     symbol, line = symbols.name(pc), symbols.line(pc)
     of_thread = not machine.active_exception() and machine.core.get(c.CONTROL) & c.SPSEL

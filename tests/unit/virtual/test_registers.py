@@ -97,7 +97,7 @@ def test_every_register_of_the_chip_takes_its_reset_value_back(bare_board: Board
     bare_board.chip.rcc.value["AHB4ENR"] = 0x7FF
     bare_board.chip.rcc.value["APB2ENR"] = 0x10
     bare_board.chip.rcc.value["APB4ENR"] = 0x2
-    bare_board.chip._set_gates()
+    bare_board.chip.set_gates()
     refused = []
     for block in bare_board.chip.blocks:
         for register in block.REGISTERS:

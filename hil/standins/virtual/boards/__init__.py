@@ -14,7 +14,7 @@ from importlib import import_module
 import numpy as np
 
 from hil.errors import RigError, close_matches
-from hil.standins.virtual.chip.chip import Chip
+from hil.standins.virtual.chip.machine import Chip
 from hil.standins.virtual.chip_memory import ChipMemory
 from hil.standins.virtual.debug_port import DebugPort, PortId
 from hil.standins.virtual.meter.supply import Currents

@@ -252,14 +252,9 @@ class ArmCore(MappedMemories):
             self._shared[slot : slot + 4] = memory.base, memory.base + memory.size, place, index
         handle = ctypes.c_size_t()
         uclib.uc_hook_add(
-            self.handle,
-            ctypes.byref(handle),
-            unicorn.UC_HOOK_BLOCK,
-            ctypes.c_void_p(block_hook.address),
-            ctypes.c_void_p(self._shared.ctypes.data),
-            ctypes.c_uint64(1),
-            ctypes.c_uint64(0),
-        )
+            self.handle, ctypes.byref(handle), unicorn.UC_HOOK_BLOCK, ctypes.c_void_p(block_hook.address),
+            ctypes.c_void_p(self._shared.ctypes.data), ctypes.c_uint64(1), ctypes.c_uint64(0),
+        )  # fmt: skip
         self.uc.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
 
     def _on_exception(self, _uc: unicorn.Uc, number: int, _data: object) -> None:

@@ -12,13 +12,9 @@ if TYPE_CHECKING:
 
 
 def private_peripherals(
-    machine: Machine,
-    cpuid: int,
-    data_cache: int,
-    instruction_cache: int,
-    mpu_regions: int,
+    machine: Machine, cpuid: int, data_cache: int, instruction_cache: int, mpu_regions: int,
     fixed: dict[str, int] | None = None,
-) -> SystemControlBlock:
+) -> SystemControlBlock:  # fmt: skip
     """Attach everything at 0xE0000000 to a machine.
 
     `data_cache` and `instruction_cache` are CCSIDR values; `fixed` has the values of further registers by name.

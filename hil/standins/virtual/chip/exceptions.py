@@ -86,9 +86,7 @@ class Exceptions:
         back = _EXC_RETURN | (0 if handler_mode else 8) | (4 if on_psp else 0) | (0 if extended else 0x10)
         (target,) = struct.unpack("<I", self._core.peek(vectors + 4 * number, 4))
         if not target & 1:
-            raise ModelFault(
-                f"the vector of exception {number} is 0x{target:08X}: bit 0 must be set", vectors + 4 * number
-            )
+            raise ModelFault(f"vector of exception {number} is 0x{target:08X}: bit 0 must be set", vectors + 4 * number)
         self._nvic.enter(number)
         # In this order: first the stack pointer of the old mode, then the switch to handler mode, where SP is MSP.
         self._entry.write([frame, control & 1, xpsr & ~(IT_BITS | 0x1FF) | THUMB | number, back, target])
@@ -105,9 +103,7 @@ class Exceptions:
             raise ModelFault(f"return from exception {ending}, which is not active")
         basic, to_thread, on_psp = bool(target & 0x10), bool(target & 8), bool(target & 4)
         if to_thread == bool(self._nvic.active) or (on_psp and not to_thread) or target & 3 != 1:
-            raise ModelFault(
-                f"exception return with 0x{target:08X} does not match the {len(self._nvic.active)} active exceptions"
-            )
+            raise ModelFault(f"exception return 0x{target:08X} does not fit {len(self._nvic.active)} active exceptions")
         if ending != NMI:
             self._core.set(c.FAULTMASK, 0)
         frame = self._core.get(c.PSP if on_psp else c.MSP)

@@ -1,4 +1,4 @@
-"""Base of UARTs on a line with a baud rate of its own: bytes in both directions in virtual time.
+"""Base of UARTs: bytes in both directions in virtual time.
 
 Both directions are updated at register accesses and events, not for every byte. Bytes without a gap between them are
 received together. A program polls the registers, so the time of the next change is kept: until then nothing is due.
@@ -7,34 +7,62 @@ received together. A program polls the registers, so the time of the next change
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.registers import Block
-from hil.standins.virtual.chip.uart_wiring import LineWiring
 
-_NEVER = 1 << 63
+NEVER = 1 << 63
 TOLERANCE = 0.03  # relative error of the baud rate with which the stop bit is still sampled inside it, 9.5 bits later
 
 
-class LineUart(Block):
+@dataclass(frozen=True)
+class UartWiring:
+    """What a chip connects to one of its UARTs.
+
+    Attributes:
+        kernel_hz: returns the frequency of the clock for the baud rate in Hz; may raise ModelFault.
+        connected: returns whether the pins are routed to this UART: (transmit, receive).
+        drive: called with the level of the interrupt line when it changes.
+        send: called with each byte after its stop bit.
+    """
+
+    kernel_hz: Callable[[], int]
+    connected: Callable[[], tuple[bool, bool]]
+    drive: Callable[[bool], None]
+    send: Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class LineWiring(UartWiring):
+    """What a chip connects to a UART whose line has a baud rate of its own.
+
+    Attributes:
+        line_baud: baud rate of the other end of the line.
+        log: receives one line about a wrong baud rate.
+    """
+
+    line_baud: int
+    log: Callable[[str], None]
+
+
+class UartLine(Block):
     """A UART; the methods at the end of this class are for subclasses.
 
     Args:
         name, base: name and base address as in the manual.
         clock: virtual time.
         wiring: what the chip connects to it.
+        line_byte_ps: time that an incoming byte takes [ps].
     """
 
-    def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring) -> None:
+    def __init__(self, name: str, base: int, clock: Clock, wiring: UartWiring, line_byte_ps: int = 1) -> None:
         super().__init__(name, base)
         self._clock = clock
-        self._kernel_hz = wiring.kernel_hz
-        self._connected = wiring.connected
-        self._drive = wiring.drive
-        self._send = wiring.send
-        self._line_baud = wiring.line_baud
-        self._log = wiring.log
-        self._line_byte_ps = 10 * PS_PER_S // wiring.line_baud
+        self._kernel_hz, self._connected = wiring.kernel_hz, wiring.connected
+        self._drive, self._send = wiring.drive, wiring.send
+        self._line_byte_ps = line_byte_ps
         self._incoming = bytearray()
         self._rx_end = 0  # time at which the first incoming byte is complete
         self._forget()
@@ -43,7 +71,6 @@ class LineUart(Block):
         self._received: deque[int] = deque()
         self._queued: deque[int] = deque()
         self._byte_ps = 0
-        self._wrong = ""  # the present speed, if it differs too much from that of the line
         self._shifting: int | None = None
         self._tx_end = 0  # time at which the byte in the shift register is sent
         self._silence_from: int | None = None  # end of the last received byte, until the idle line after it is detected
@@ -88,14 +115,14 @@ class LineUart(Block):
 
     def _next_change(self) -> int:
         """Return the virtual time of the next change in either direction."""
-        due = self._rx_end if self._incoming else _NEVER
+        due = self._rx_end if self._incoming else NEVER
         if self._shifting is not None and self._tx_end < due:
             due = self._tx_end
         return due if self._silence_from is None else min(due, self._silence_at())
 
     def _receive_until(self, now: int) -> None:
         complete = min(len(self._incoming), (now - self._rx_end) // self._line_byte_ps + 1)
-        self._note_silence(self._incoming_since)
+        self._note_silence(self._rx_end - self._line_byte_ps)
         data = bytes(self._incoming[:complete])
         del self._incoming[:complete]
         last = self._rx_end + (complete - 1) * self._line_byte_ps
@@ -126,9 +153,6 @@ class LineUart(Block):
             self._high = high
             self._drive(high)
 
-    def _is_wrong(self, baud: float) -> bool:
-        return abs(baud / self._line_baud - 1) > TOLERANCE
-
     # hooks for subclasses
 
     @property
@@ -155,3 +179,23 @@ class LineUart(Block):
     def _interrupt_level(self) -> bool:
         """Return the level of the interrupt line."""
         raise NotImplementedError
+
+
+class LineUart(UartLine):
+    """A UART on a line with a baud rate of its own.
+
+    Args:
+        name, base, clock: see UartLine.
+        wiring: what the chip connects to it.
+    """
+
+    def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring) -> None:
+        self._line_baud, self._log = wiring.line_baud, wiring.log
+        super().__init__(name, base, clock, wiring, 10 * PS_PER_S // wiring.line_baud)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._wrong = ""  # the present speed, if it differs too much from that of the line
+
+    def _is_wrong(self, baud: float) -> bool:
+        return abs(baud / self._line_baud - 1) > TOLERANCE

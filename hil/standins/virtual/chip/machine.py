@@ -8,6 +8,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
+
+import numpy as np
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import debug, nvic
@@ -243,3 +246,29 @@ class Machine(ResetAndPower):
             self.core.break_soon()
         else:
             self.core.state[Slot.WATCH] = 1
+
+
+class Uart(Protocol):
+    """The chip's UART at the serial port."""
+
+    @property
+    def backlog(self) -> int: ...
+
+    @property
+    def transmitting(self) -> bool: ...
+
+    def feed(self, data: bytes) -> None: ...
+
+
+class Chip(Machine):
+    """A machine with flash and serial port; every chip is a subclass."""
+
+    @property
+    def contents(self) -> np.ndarray:
+        """Contents of the flash, uint8[size in bytes]."""
+        raise NotImplementedError
+
+    @property
+    def serial(self) -> Uart:
+        """The UART of the board's serial port."""
+        raise NotImplementedError

@@ -38,13 +38,9 @@ class MappedMemories(MemoryMap):
     """
 
     def __init__(
-        self,
-        uc: unicorn.Uc,
-        memories: tuple[Memory, ...],
-        peripherals: tuple[tuple[int, int], ...],
-        read: Read,
+        self, uc: unicorn.Uc, memories: tuple[Memory, ...], peripherals: tuple[tuple[int, int], ...], read: Read,
         write: Write,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(memories)
         self.uc = uc
         self.fault: ModelFault | None = None

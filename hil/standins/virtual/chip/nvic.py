@@ -104,8 +104,8 @@ class Nvic:
 
     def read(self, offset: int, size: int) -> int:
         if _IPR <= offset < _IPR + _IPR_BYTES:
-            first = offset - _IPR
-            return int.from_bytes(self._priorities(first, size), "little")
+            first = FIRST_IRQ + offset - _IPR
+            return int.from_bytes(self.priority[first : first + size], "little")  # those that do not exist read as 0
         array, word = offset & ~0x7F, (offset & 0x7F) >> 2
         source = {
             _ISER: self.enabled,
@@ -134,7 +134,3 @@ class Nvic:
             self.pending |= bits
         elif array == _ICPR:
             self.pending &= ~bits
-
-    def _priorities(self, first: int, size: int) -> bytes:
-        known = self.priority[FIRST_IRQ + first : FIRST_IRQ + first + size]
-        return bytes(known).ljust(size, b"\0")

@@ -25,17 +25,9 @@ from hil.standins.virtual.chip.registers import Block, Register
 ID = "VALUE:0-31/r"
 VECTKEY, VECTKEY_READ = 0x05FA, 0xFA05
 _MAINTENANCE = (
-    ("ICIALLU", 0xF50),
-    ("ICIMVAU", 0xF58),
-    ("DCIMVAC", 0xF5C),
-    ("DCISW", 0xF60),
-    ("DCCMVAU", 0xF64),
-    ("DCCMVAC", 0xF68),
-    ("DCCSW", 0xF6C),
-    ("DCCIMVAC", 0xF70),
-    ("DCCISW", 0xF74),
-    ("BPIALL", 0xF78),
-)
+    ("ICIALLU", 0xF50), ("ICIMVAU", 0xF58), ("DCIMVAC", 0xF5C), ("DCISW", 0xF60), ("DCCMVAU", 0xF64),
+    ("DCCMVAC", 0xF68), ("DCCSW", 0xF6C), ("DCCIMVAC", 0xF70), ("DCCISW", 0xF74), ("BPIALL", 0xF78),
+)  # fmt: skip
 _REGION = "ENABLE:0 SIZE:1-5 SRD:8-15 B:16 C:17 S:18 TEX:19-21 AP:24-26 XN:28"
 
 

@@ -68,9 +68,7 @@ class W25Q16:
             raise ModelFault(f"command 0x{command:02X} is sent to the flash, which this model does not know")
         if place == 0:
             if until < self._busy_until and command != 0x05:
-                raise ModelFault(
-                    f"command 0x{command:02X} is sent to the flash while it is busy; poll status register 1 (05h)"
-                )
+                raise ModelFault(f"command 0x{command:02X} is sent to the flash while it is busy; poll status 1 (05h)")
             return 0xFF
         return self._answers[command](place) if command in self._answers else 0xFF
 
@@ -88,9 +86,7 @@ class W25Q16:
 
     def _write_status(self, sent: list[int]) -> None:
         if not self._status[0] & WEL:
-            raise ModelFault(
-                "a status register of the flash is written without write enable (06h); nothing happens on silicon"
-            )
+            raise ModelFault("a status register of the flash is written without write enable (06h)")
         if sent[0] == 0x31:
             self._status[1] = sent[1]
         else:
@@ -105,9 +101,7 @@ class W25Q16:
         if command is not None and self.continuous:
             raise ModelFault("the flash is in continuous read mode: it interprets the command as an address")
         if command not in (None, 0xEB):
-            raise ModelFault(
-                f"command 0x{command:02X} is sent on several lines, which this model of the flash does not know"
-            )
+            raise ModelFault(f"command 0x{command:02X} is sent on several lines, which this model does not know")
         if not self._status[1] & QE:
             raise ModelFault("a quad read is sent to the flash while its QE bit is 0; set it in status register 2")
         self.continuous = mode & 0x30 == 0x20

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import Flaws
+from hil.standins.virtual.meter.errors import Flaws, Timebase
 from hil.standins.virtual.meter.keithley_trigger_model import (
     INFINITE,
     ReadingBuffer,
@@ -22,7 +22,6 @@ from hil.standins.virtual.meter.keithley_trigger_model import (
 )
 from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, choice, number, words
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
-from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 OVERFLOW = 9.9e37  # a reading beyond its range

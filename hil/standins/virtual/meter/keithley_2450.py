@@ -24,14 +24,9 @@ LIMITED = 1 << 5  # source status: the current is at its limit (2450-901-01 Rev.
 # The 10 mA range, one year (SPEC-2450 Rev. A, page 2): its offset is within that of every larger range. Voltage: 20 V
 # range.
 LIMITS = FlawLimits(
-    gain=0.0002,
-    offset_a=600e-9,
-    voltage_gain=0.00015,
-    voltage_offset_v=1e-3,
-    timebase=50e-6,
-    noise_a=40e-9,
+    gain=0.0002, offset_a=600e-9, voltage_gain=0.00015, voltage_offset_v=1e-3, timebase=50e-6, noise_a=40e-9,
     noise_v=10e-6,
-)
+)  # fmt: skip
 
 
 class VirtualKeithley2450(KeithleyInstrument):

@@ -15,10 +15,9 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import FlawLimits, Flaws
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws, Timebase
 from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch, whole
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
-from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 # From the data sheet in hil/meters/data_sheets, 10 mA range; those of larger ranges include them. Unverified, as there.

@@ -11,23 +11,17 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.errors import FlawLimits, Flaws
+from hil.standins.virtual.meter.errors import FlawLimits, Flaws, Timebase
 from hil.standins.virtual.meter.polled_scpi import need_volt
 from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, block
-from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 # From the data sheet in hil/meters/data_sheets, 1 mA range; those of the larger ranges include them.
 LIMITS = FlawLimits(
-    gain=0.0003,
-    offset_a=100e-9,
-    voltage_gain=0.00025,
-    voltage_offset_v=1.8e-3,
-    timebase=100e-6,
-    noise_a=3.1e-9,
+    gain=0.0003, offset_a=100e-9, voltage_gain=0.00025, voltage_offset_v=1.8e-3, timebase=100e-6, noise_a=3.1e-9,
     noise_v=11e-6,
-)
+)  # fmt: skip
 RANGES_A = (1e-3, 0.1, 3.0)
 OVERLOAD = 9.91e37  # "not a number" in SCPI
 STEP_PS = 20_480_000

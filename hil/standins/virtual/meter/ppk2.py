@@ -24,13 +24,9 @@ HERTZ = 100_000
 # Nordic's user guide gives 10 % as the typical accuracy of a mean, 15 % in the largest range. Offset and noise of a
 # sample are assumed: half the resolution of the range. The time base is assumed.
 LIMITS = FlawLimits(
-    gain=0.10,
-    offset_a=RESOLUTION_A[0] / 2,
-    voltage_gain=0.0,
-    voltage_offset_v=0.0,
-    timebase=50e-6,
+    gain=0.10, offset_a=RESOLUTION_A[0] / 2, voltage_gain=0.0, voltage_offset_v=0.0, timebase=50e-6,
     noise_a=RESOLUTION_A[0] / 2 / HERTZ**0.5,
-)
+)  # fmt: skip
 _GAIN_BY_RANGE = np.array([1.0, 1.0, 1.0, 1.0, 1.5])
 _BY_RANGE = RESOLUTION_A / RESOLUTION_A[0]  # offset and noise
 LEAST_MV, MOST_MV = 800, 5000
@@ -151,11 +147,10 @@ class VirtualPpk2:
             return b""
         first, self._made = self._made, int((self._truth.now() - self._begin) / self._interval)
         starts = range(first, self._made, _BLOCK)
-        return b"".join(self._samples(np.arange(one, min(one + _BLOCK, self._made))) for one in starts)
+        return b"".join(self._samples(self._begin, np.arange(n, min(n + _BLOCK, self._made))) for n in starts)
 
-    def _samples(self, numbers: np.ndarray) -> bytes:
-        assert self._begin is not None
-        times = self._begin + np.rint(numbers * self._interval).astype(np.int64)
+    def _samples(self, begin: int, numbers: np.ndarray) -> bytes:
+        times = begin + np.rint(numbers * self._interval).astype(np.int64)
         rail = self._truth.volt() if self._mode == AMPERE_METER else self._millivolts / 1000
         fed = self._load_on and abs(rail - self._truth.volt()) <= _TOLERANCE * self._truth.volt()
         true = self._truth.current(times) if fed else np.zeros(len(times))

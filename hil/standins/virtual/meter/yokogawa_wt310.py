@@ -167,12 +167,9 @@ class VirtualYokogawaWT310(ScpiInstrument):
         finest = self._volts.value * self._amperes.value / COUNTS
         power = (self._smooth if self.averaging.value else self._power) * (10 if self.scaling.value else 1)
         table = {
-            "WH": round(self._hours / finest) * finest,
-            "TIME": self._seconds,
-            "U": self._volt,
-            "I": self._current,
+            "WH": round(self._hours / finest) * finest, "TIME": self._seconds, "U": self._volt, "I": self._current,
             "P": power,
-        }
+        }  # fmt: skip
         return ",".join(f"{table[name]:.6E}" if name else "NAN" for name in self._items[: self._count.value])
 
 

@@ -24,20 +24,12 @@ _PFD = " ".join(
 )
 _DIVISOR = (12, 35)  # lowest and highest FRAC of a PFD, in 18ths
 ONCE = (
-    "PLL_SYS_SS",
-    "PLL_SYS_NUM",
-    "PLL_SYS_DENOM",
-    "PLL_AUDIO_NUM",
-    "PLL_AUDIO_DENOM",
-    "PLL_VIDEO_NUM",
+    "PLL_SYS_SS", "PLL_SYS_NUM", "PLL_SYS_DENOM", "PLL_AUDIO_NUM", "PLL_AUDIO_DENOM", "PLL_VIDEO_NUM",
     "PLL_VIDEO_DENOM",
-)
+)  # fmt: skip
 OPERATIONS: tuple[Callable[[int, int], int], ...] = (
-    lambda _old, bits: bits,
-    lambda old, bits: old | bits,
-    lambda old, bits: old & ~bits,
-    lambda old, bits: old ^ bits,
-)
+    lambda _old, bits: bits, lambda old, bits: old | bits, lambda old, bits: old & ~bits, lambda old, bits: old ^ bits,
+)  # fmt: skip
 
 
 class CcmAnalog(Block):

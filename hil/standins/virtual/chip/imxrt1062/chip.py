@@ -15,7 +15,6 @@ import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
 from hil.standins.virtual.chip import core_registers as c
-from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.debug import Rom, component_ids
@@ -26,17 +25,16 @@ from hil.standins.virtual.chip.imxrt1062.analog import OSC_HZ, CcmAnalog
 from hil.standins.virtual.chip.imxrt1062.boot_header import FLASH
 from hil.standins.virtual.chip.imxrt1062.ccm import Ccm
 from hil.standins.virtual.chip.imxrt1062.dcdc import Dcdc
-from hil.standins.virtual.chip.imxrt1062.edma import DmaMux, Edma
+from hil.standins.virtual.chip.imxrt1062.edma import DmaMux, Edma, EdmaRequests
 from hil.standins.virtual.chip.imxrt1062.gpr import Gpr
 from hil.standins.virtual.chip.imxrt1062.loader_chip import LoaderChip
 from hil.standins.virtual.chip.imxrt1062.lpuart import Lpuart
 from hil.standins.virtual.chip.imxrt1062.pins import ImxrtGpioPort, Iomuxc
-from hil.standins.virtual.chip.imxrt1062.requests import EdmaRequests
-from hil.standins.virtual.chip.imxrt1062.src import Src
-from hil.standins.virtual.chip.imxrt1062.watchdogs import RtWdog, Wdog
+from hil.standins.virtual.chip.imxrt1062.watchdogs import RtWdog, Src, Wdog
+from hil.standins.virtual.chip.line_uart import LineWiring
+from hil.standins.virtual.chip.machine import Chip
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
-from hil.standins.virtual.chip.uart_wiring import LineWiring
 from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 from hil.standins.virtual.chip.w25q16 import W25Q16
 
@@ -76,12 +74,8 @@ HAND_OVER = {
     "CCGR5": 0xF0033C33, "CCGR6": 0x00FC3FC0,
 }  # fmt: skip
 HAND_OVER_PLLS = {
-    "PLL_ARM": 0x80002042,
-    "PLL_SYS": 0x80002001,
-    "PLL_USB1": 0x80003000,
-    "PFD_528": 0x18131818,
-    "PFD_480": 0x0F1A2321,
-}
+    "PLL_ARM": 0x80002042, "PLL_SYS": 0x80002001, "PLL_USB1": 0x80003000, "PFD_528": 0x18131818, "PFD_480": 0x0F1A2321,
+}  # fmt: skip
 
 
 class Imxrt1062(Chip):
@@ -110,7 +104,9 @@ class Imxrt1062(Chip):
         self._window_open = False
         self._fill("ocram", 0, OCRAM2)
         self.flash = W25Q16(self.clock, self.core.bytes["flash"], FLASH, self.flash_power, self.core.code_changed)
-        self._wire_clocks()
+        self.analog = CcmAnalog(self.clock, lambda: self.ccm.settle(), self.log)
+        self.dcdc = Dcdc(self.clock, lambda: self.ccm.settle())
+        self.ccm = Ccm(self.clock, self.analog, lambda: self.dcdc.millivolt, self._clocks_changed, self._set_gates)
         self._wire_pins(on_pin)
         self._wire_serial(send, line_baud)
         self.rtwdog = RtWdog(self.clock)
@@ -137,11 +133,6 @@ class Imxrt1062(Chip):
     @property
     def serial(self) -> Lpuart:
         return self.lpuart6
-
-    def _wire_clocks(self) -> None:
-        self.analog = CcmAnalog(self.clock, lambda: self.ccm.settle(), self.log)
-        self.dcdc = Dcdc(self.clock, lambda: self.ccm.settle())
-        self.ccm = Ccm(self.clock, self.analog, lambda: self.dcdc.millivolt, self._clocks_changed, self._set_gates)
 
     def _wire_pins(self, on_pin: Callable[[str, int, int, int], None]) -> None:
         self.gpr = Gpr(self._cut_flexram, self._drive_pins)
@@ -262,39 +253,16 @@ class Imxrt1062(Chip):
         if ended is RunEnd.BKPT and self.halting.halted:
             self._loader_chip.see(self.core.peek(self.core.get(c.PC) & ~1, 2))
 
-    # the boot ROM (rom.Host)
+    # the boot ROM
 
     def _handle_undefined(self) -> None:
         if not self._rom.call(self.core.get(c.PC)):
             super()._handle_undefined()
 
     def set_clocks(self) -> None:
+        """Set the clocks as the boot ROM hands them over."""
         for name, value in HAND_OVER_PLLS.items():
             self.analog.set_state(name, value)
         self.ccm.value.update(HAND_OVER)
         self.ccm.settle()
         self._set_gates()
-
-    def start_watchdog(self) -> None:
-        self.rtwdog.start_timeout()
-
-    def argument(self, number: int) -> int:
-        return self.core.get(c.R[number]) if number < 13 else self.core.get(c.SP)
-
-    def returns(self, value: int) -> None:
-        self.core.set(c.R[0], value)
-        self.core.set(c.PC, self.core.get(c.LR))
-
-    def start(self, stack: int | None, address: int) -> None:
-        if stack is not None:
-            self.core.set(c.SP, stack)
-        self.core.set(c.PC, address)
-
-    def memory(self, address: int, size: int) -> bytes:
-        return self.core.peek(address, size)
-
-    def store(self, address: int, data: bytes) -> None:
-        self.core.poke(address, data)
-
-    def write_log(self, line: str) -> None:
-        self.log(line)

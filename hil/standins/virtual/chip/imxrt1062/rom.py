@@ -9,10 +9,11 @@ made up, except for the pointer at 0x0020001C.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
+from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.host_routines import HostRoutines
 from hil.standins.virtual.chip.imxrt1062.boot_header import (
     CONFIG_SIZE,
     FLASH,
@@ -24,64 +25,35 @@ from hil.standins.virtual.chip.imxrt1062.boot_header import (
 )
 from hil.standins.virtual.chip.w25q16 import BLOCK, PAGE, SECTOR, SIZE, W25Q16
 
+if TYPE_CHECKING:
+    from hil.standins.virtual.chip.imxrt1062.chip import Imxrt1062
+
 BASE, ROM_SIZE = 0x00200000, 0x20000
 STACK = 0x20208000  # initial stack pointer of the ROM, in OCRAM2
 _POINTER, _TREE, _DRIVER, _ENTRIES, WAIT = 0x1C, 0x100, 0x140, 0x200, 0x1F0
-UDF = 0xDE00
 SUCCESS, INVALID_ARGUMENT, OUT_OF_RANGE = 0, 4, 3  # status_t
 
 
-class Host(Protocol):
-    """Interface of the chip that the routines use."""
-
-    def set_clocks(self) -> None: ...
-
-    def start_watchdog(self) -> None: ...
-
-    def argument(self, number: int) -> int: ...
-
-    def returns(self, value: int) -> None: ...
-
-    def start(self, stack: int | None, address: int) -> None: ...
-
-    def memory(self, address: int, size: int) -> bytes: ...
-
-    def store(self, address: int, data: bytes) -> None: ...
-
-    def open_window(self) -> None: ...
-
-    def write_log(self, line: str) -> None: ...
-
-
-class ImxrtBootRom:
+class ImxrtBootRom(HostRoutines):
     """The tables and routines of the boot ROM.
 
     Args:
-        host: the chip.
+        chip: chip with this ROM.
         flash: flash that the routines use.
     """
 
-    def __init__(self, host: Host, flash: W25Q16) -> None:
-        self._host = host
+    def __init__(self, chip: Imxrt1062, flash: W25Q16) -> None:
+        super().__init__(chip.core)
+        self._chip, self._log = chip, chip.log
         self._flash = flash
         self._ready = False  # whether flexspi_nor_init has been called since the last boot
         driver = (
-            self._init,
-            self._program,
-            self._erase_all,
-            self._erase,
-            self._read,
-            self._clear_cache,
-            None,
-            None,
-            self._get_config,
-        )
-        self._routines: dict[int, Callable[[], None]] = {BASE + _ENTRIES: self._boot}
-        self._driver = [0x00010000]  # version
-        for number, routine in enumerate(driver, 1):
-            place = BASE + _ENTRIES + 4 * number
-            self._routines[place] = routine if routine is not None else self._unknown
-            self._driver.append(place | 1)
+            self._init, self._program, self._erase_all, self._erase, self._read, lambda: self.returns(SUCCESS),
+            self._unknown, self._unknown, self._get_config,
+        )  # fmt: skip
+        self._routines = {BASE + _ENTRIES + 4 * number: routine for number, routine in enumerate((self._boot, *driver))}
+        # The version, and the addresses of the routines.
+        self._driver = [0x00010000, *(BASE + _ENTRIES + 4 * number | 1 for number in range(1, len(driver) + 1))]
 
     def image(self) -> bytes:
         """Return the bytes of the ROM: vectors, the tree of its interfaces (fsl_romapi), one UDF for each routine."""
@@ -91,59 +63,51 @@ class ImxrtBootRom:
         struct.pack_into("<I", rom, _POINTER, BASE + _TREE)
         struct.pack_into("<5I", rom, _TREE, 0x4B010000, 0, 0, 0, BASE + _DRIVER)
         struct.pack_into(f"<{len(self._driver)}I", rom, _DRIVER, *self._driver)
-        struct.pack_into("<2H", rom, WAIT, 0xBF30, 0xE7FD)  # wfi; b back to it
-        for place in self._routines:
-            struct.pack_into("<H", rom, place - BASE, UDF)
+        self.put_code(rom, BASE, WAIT)
         return bytes(rom)
-
-    def call(self, address: int) -> bool:
-        """Run the routine at an address; return False if there is none."""
-        routine = self._routines.get(address)
-        if routine is None:
-            return False
-        routine()
-        return True
 
     def _boot(self) -> None:
         """Boot from the flash, or wait for a download by USB or UART."""
         self._ready = False
         self._flash.leave_continuous()
-        self._host.set_clocks()
-        self._host.open_window()
+        self._chip.set_clocks()
+        self._chip.open_window()
         try:
-            check_config(self._host.memory(FLASH, CONFIG_SIZE))
-            stack, address = check_boot(self._host.memory(IVT, 0x100), self._host.memory)
+            check_config(self._core.peek(FLASH, CONFIG_SIZE))
+            stack, address = check_boot(self._core.peek(IVT, 0x100), self._core.peek)
         except BootRefused as why:
-            self._host.write_log(f"boot ROM: {why}: the chip waits in the serial downloader")
-            self._host.start(None, BASE + WAIT | 1)
+            self._log(f"boot ROM: {why}: the chip waits in the serial downloader")
+            self._core.set(c.PC, BASE + WAIT | 1)
             return
-        self._host.start_watchdog()
-        self._host.start(stack, address)
+        self._chip.rtwdog.start_timeout()
+        if stack is not None:
+            self._core.set(c.SP, stack)
+        self._core.set(c.PC, address)
 
     # flexspi_nor_driver_interface_t
 
     def _config(self) -> bool:
         """Return whether the arguments are FlexSPI instance 0 and a configuration block that this flash supports."""
         try:
-            check_config(self._host.memory(self._host.argument(1), CONFIG_SIZE))
+            check_config(self._core.peek(self.argument(1), CONFIG_SIZE))
         except (BootRefused, ModelFault):
             return False
-        return self._host.argument(0) == 0
+        return self.argument(0) == 0
 
     def _get_config(self) -> None:
-        option = int.from_bytes(self._host.memory(self._host.argument(2), 4), "little")
+        option = int.from_bytes(self._core.peek(self.argument(2), 4), "little")
         # Quad SPI flash that describes itself (SFDP).
-        known = self._host.argument(0) == 0 and option >> 28 == 0xC and option >> 20 & 0xF == 0
+        known = self.argument(0) == 0 and option >> 28 == 0xC and option >> 20 & 0xF == 0
         if known:
-            self._host.store(self._host.argument(1), default_config())
-        self._host.returns(SUCCESS if known else INVALID_ARGUMENT)
+            self._core.poke(self.argument(1), default_config())
+        self.returns(SUCCESS if known else INVALID_ARGUMENT)
 
     def _init(self) -> None:
         self._ready = self._config()
         if self._ready:
             self._flash.leave_continuous()
-            self._host.open_window()
-        self._host.returns(SUCCESS if self._ready else INVALID_ARGUMENT)
+            self._chip.open_window()
+        self.returns(SUCCESS if self._ready else INVALID_ARGUMENT)
 
     def _need_ready(self, name: str) -> None:
         if not self._ready:
@@ -151,39 +115,36 @@ class ImxrtBootRom:
 
     def _erase(self) -> None:
         self._need_ready("erase")
-        start, count = self._host.argument(2), self._host.argument(3)
+        start, count = self.argument(2), self.argument(3)
         if start + count > SIZE or start % SECTOR or count % SECTOR:
-            self._host.returns(OUT_OF_RANGE)
+            self.returns(OUT_OF_RANGE)
             return
         self._flash.erase(start, count, BLOCK)
-        self._host.returns(SUCCESS)
+        self.returns(SUCCESS)
 
     def _erase_all(self) -> None:
         self._need_ready("erase_all")
         self._flash.erase(0, SIZE, BLOCK)
-        self._host.returns(SUCCESS)
+        self.returns(SUCCESS)
 
     def _program(self) -> None:
         self._need_ready("page_program")
-        place = self._host.argument(2)
+        place = self.argument(2)
         if place + PAGE > SIZE or place % PAGE:
-            self._host.returns(OUT_OF_RANGE)
+            self.returns(OUT_OF_RANGE)
             return
-        self._flash.program(place, self._host.memory(self._host.argument(3), PAGE))
-        self._host.returns(SUCCESS)
+        self._flash.program(place, self._core.peek(self.argument(3), PAGE))
+        self.returns(SUCCESS)
 
     def _read(self) -> None:
         self._need_ready("read")
-        (count,) = struct.unpack("<I", self._host.memory(self._host.argument(13), 4))  # fifth argument, on the stack
-        place = self._host.argument(3)
+        (count,) = struct.unpack("<I", self._core.peek(self._core.get(c.SP), 4))  # fifth argument, on the stack
+        place = self.argument(3)
         if place + count > SIZE:
-            self._host.returns(OUT_OF_RANGE)
+            self.returns(OUT_OF_RANGE)
             return
-        self._host.store(self._host.argument(2), self._flash.array[place : place + count].tobytes())
-        self._host.returns(SUCCESS)
-
-    def _clear_cache(self) -> None:
-        self._host.returns(SUCCESS)
+        self._core.poke(self.argument(2), self._flash.array[place : place + count].tobytes())
+        self.returns(SUCCESS)
 
     def _unknown(self) -> None:
         raise ModelFault("a routine of the boot ROM is called that this model does not have (xfer, update_lut)")

@@ -12,31 +12,26 @@ from functools import partial
 import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M4
 
-from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec, EventSource
 from hil.standins.virtual.chip.cortex_m4 import private_peripherals
+from hil.standins.virtual.chip.machine import Chip
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.nrf52840.events import EventBlock
 from hil.standins.virtual.chip.nrf52840.nvmc import FLASH_SIZE, Nvmc
 from hil.standins.virtual.chip.nrf52840.pins import P0_PINS, P1_PINS, Pins, Port
-from hil.standins.virtual.chip.nrf52840.power import CORE_HZ, RESETPIN, SREQ, PowerClock
+from hil.standins.virtual.chip.nrf52840.power import CORE_HZ, RESETPIN, SREQ, Nrf52840Watchdog, PowerClock
 from hil.standins.virtual.chip.nrf52840.ppi import Ppi
 from hil.standins.virtual.chip.nrf52840.protection import HW_DISABLED, CtrlAp, Protection
 from hil.standins.virtual.chip.nrf52840.timer import Nrf52840Timer
 from hil.standins.virtual.chip.nrf52840.uarte import RAM_BASE, RAM_SIZE, Uarte, UarteWiring
 from hil.standins.virtual.chip.nrf52840.uicr import SIZE as UICR_SIZE
 from hil.standins.virtual.chip.nrf52840.uicr import Ficr, Uicr
-from hil.standins.virtual.chip.nrf52840.watchdog import Nrf52840Watchdog
 
 # 48 interrupts and 3 bits of priority (CPU: configuration).
 CORE = CoreSpec(
-    cpu=UC_CPU_ARM_CORTEX_M4,
-    interrupts=48,
-    priority_bits=3,
-    boot_address=0,
-    reset_hz=CORE_HZ,
+    cpu=UC_CPU_ARM_CORTEX_M4, interrupts=48, priority_bits=3, boot_address=0, reset_hz=CORE_HZ,
     private=private_peripherals,
-)
+)  # fmt: skip
 FLASH = Memory("flash", 0x00000000, FLASH_SIZE, writable=False)
 PERIPHERALS = (0x10000000, 0x2000), (0x40000000, 0x40000), (0x50000000, 0x1000), (0xE0000000, 0x00100000)
 VARIANT = "AAF0"

@@ -92,9 +92,7 @@ class EventBlock(Block):
         """Do a task for the PPI; raise ModelFault if there is no task at the offset."""
         register = self._at.get(offset)
         if register is None or not register.acting or not register.name.startswith("TASKS_"):
-            raise ModelFault(
-                f"the PPI triggers 0x{self.base + offset:08X}: {self.name} has no task there that is modelled"
-            )
+            raise ModelFault(f"the PPI triggers 0x{self.base + offset:08X}: {self.name} has no task there")
         getattr(self, f"task_{register.name[6:].lower()}")(times)
 
     def _trigger(self, register: Register, acting: int) -> None:
@@ -115,9 +113,7 @@ class EventBlock(Block):
 
     def _clear(self, register: Register, new: int) -> None:
         if new:
-            raise ModelFault(
-                f"{self.name}_{register.name} is written with 1: events are made by the peripheral; clear with 0"
-            )
+            raise ModelFault(f"{self.name}_{register.name} is set to 1: events are made by the peripheral; write 0")
         self.value[register.name] = 0
         self._refresh()
 

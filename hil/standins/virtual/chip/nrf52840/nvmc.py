@@ -83,9 +83,7 @@ class Nvmc(Block):
         """Handle a store of the core. Unicorn writes the stored value to the array; `_settle` corrects that."""
         self._settle()
         if size != 4 or address % 4:
-            raise ModelFault(
-                f"write of {size} bytes at 0x{address:08X}: the flash takes whole words only", address, "write"
-            )
+            raise ModelFault(f"write of {size} bytes at 0x{address:08X}: flash takes whole words", address, "write")
         before = self.array[address : address + 4].tobytes()
         after = self._program(address, before, value)
         done = self._power.bytes_done(address, 4)

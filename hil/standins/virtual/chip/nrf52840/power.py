@@ -1,4 +1,6 @@
-"""POWER, CLOCK and APPROTECT, which share addresses and an interrupt (Product Specification, chapters of these names).
+"""POWER, CLOCK, APPROTECT and WDT (Product Specification, chapters of these names).
+
+The first three share addresses and an interrupt.
 
 The core always runs at 64 MHz, from the RC oscillator or, after it has started, from the crystal. Low-frequency clocks,
 System OFF, power failure warnings and the switching of RAM sections are not modelled.
@@ -18,7 +20,7 @@ from hil.standins.virtual.chip.nrf52840.events import (
     task,
     unsupported_task,
 )
-from hil.standins.virtual.chip.registers import Register
+from hil.standins.virtual.chip.registers import WORD, Block, Register
 
 CORE_HZ = 64_000_000
 # Typical start-up time of a 32 MHz crystal (CLOCK: electrical specification), from memory: `unverified`.
@@ -128,3 +130,20 @@ class PowerClock(EventBlock):
     def write_approtect_disable(self, _old: int, new: int, _acting: int) -> None:
         self.value["APPROTECT_DISABLE"] = new
         self._disable_protection(new)
+
+
+class Nrf52840Watchdog(Block):
+    """Registers after reset. A program that starts the watchdog faults."""
+
+    REGISTERS = (
+        unsupported_task("START", 0x000), Register("EVENTS_TIMEOUT", 0x100, "EVENTS_TIMEOUT:0/x"),
+        *(Register(name, offset, "TIMEOUT:0/x") for name, offset in (("INTENSET", 0x304), ("INTENCLR", 0x308))),
+        Register("RUNSTATUS", 0x400, "RUNSTATUS:0/r"),
+        Register("REQSTATUS", 0x404, " ".join(f"RR{i}:{i}/r" for i in range(8)), 1),
+        Register("CRV", 0x504, "CRV:0-31", WORD), Register("RREN", 0x508, " ".join(f"RR{i}:{i}" for i in range(8)), 1),
+        Register("CONFIG", 0x50C, "SLEEP:0 HALT:3", 1),
+        *(Register(f"RR{i}", 0x600 + 4 * i, "RR:0-31/w") for i in range(8)),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__("WDT", 0x40010000)

@@ -87,6 +87,4 @@ class Ppi(Block):
     def _check(self, channel: int, event: int, tasks: list[int]) -> None:
         for address in (event, *tasks):
             if address >> 12 not in self.blocks:
-                raise ModelFault(
-                    f"PPI channel {channel} is enabled with 0x{address:08X}, where the model has no event or task"
-                )
+                raise ModelFault(f"PPI channel {channel} is enabled with 0x{address:08X}, where is no event or task")

@@ -63,12 +63,9 @@ class CtrlAp:
     """
 
     def __init__(
-        self,
-        protection: Protection,
-        erase_all: Callable[[], None],
-        hold_reset: Callable[[bool], None],
+        self, protection: Protection, erase_all: Callable[[], None], hold_reset: Callable[[bool], None],
         log: Callable[[str], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._protection = protection
         self._erase_all = erase_all
         self._hold_reset = hold_reset

@@ -45,12 +45,9 @@ class Nrf52840Timer(EventBlock):
         self._value = 0
         self._since = 0  # virtual time at which a running timer had this value
         super().__init__(
-            f"TIMER{number}",
-            0x40008000 + 0x1000 * number if number < 3 else 0x40017000 + 0x1000 * number,
-            drive,
-            fire,
+            f"TIMER{number}", 0x40008000 + 0x1000 * number if number < 3 else 0x40017000 + 0x1000 * number, drive, fire,
             now,
-        )
+        )  # fmt: skip
         self.on_write("BITMODE", held=lambda: "the timer runs; stop it first" if self._running else "")
         for i in range(n):
             setattr(self, f"task_capture{i}", lambda times, i=i: self._capture(i, times))
@@ -152,9 +149,7 @@ class Nrf52840Timer(EventBlock):
         if times.count > 1 and self._running and self._counts_time:
             distance = (times.last - times.first) // (times.count - 1)
             if self._shortest() <= distance:
-                raise ModelFault(
-                    f"{self.name} is cleared every {distance} ps and compares earlier, which this model does not do"
-                )
+                raise ModelFault(f"{self.name} is cleared every {distance} ps and compares earlier: not modelled")
         self._value, self._since = 0, times.last
 
     def _capture(self, i: int, times: Times) -> None:

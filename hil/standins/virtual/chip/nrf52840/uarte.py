@@ -9,26 +9,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.memories import MemoryMap
 from hil.standins.virtual.chip.nrf52840 import uarte_registers as u
 from hil.standins.virtual.chip.nrf52840.events import EventBlock, Fire, Times
+from hil.standins.virtual.chip.nrf52840.pins import Pins
 
 FIFO = 4  # bytes stored while the receiver is stopped or between two buffers
 TOLERANCE = 0.03  # relative error of the baud rate with which the stop bit is still sampled inside it, 9.5 bits later
 RAM_BASE, RAM_SIZE = 0x20000000, 0x40000
 BASE = 0x40002000
-
-
-class Pins(Protocol):
-    """State of the pins that PSEL selects (pins.Pins)."""
-
-    def drives(self, pin: int) -> bool: ...
-
-    def listens(self, pin: int) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -219,9 +211,7 @@ class Uarte(EventBlock):
     def _finish_sending(self, times: Times) -> None:
         data, self._tx = self._tx or b"", None
         if self._memory.peek(self._tx_at, len(data)) != data:
-            raise ModelFault(
-                f"the buffer of {self.name} at 0x{self._tx_at:08X} has changed while it was sent; wait for ENDTX"
-            )
+            raise ModelFault(f"buffer of {self.name} at 0x{self._tx_at:08X} has changed while it was sent; await ENDTX")
         self.value["TXD_AMOUNT"] = len(data)
         if self._pins.drives(self.value["PSEL_TXD"]):
             for byte in data:
@@ -232,9 +222,7 @@ class Uarte(EventBlock):
 
     def task_stoptx(self, times: Times) -> None:
         if self._tx is not None:
-            raise ModelFault(
-                f"{self.name}_TASKS_STOPTX is triggered while bytes are sent, which this model does not do"
-            )
+            raise ModelFault(f"{self.name}_TASKS_STOPTX is triggered while bytes are sent, which is not modelled")
         self.emit("TXSTOPPED", times)
 
     # both directions
@@ -262,30 +250,22 @@ class Uarte(EventBlock):
     def _check_speed(self) -> None:
         baud = u.BAUD[self.value["BAUDRATE"]]
         if abs(baud / self._line_baud - 1) > TOLERANCE:
-            raise ModelFault(
-                f"{self.name} runs at {baud} baud, the line at {self._line_baud}: every byte would be damaged"
-            )
+            raise ModelFault(f"{self.name} runs at {baud} baud, the line at {self._line_baud}: bytes would be damaged")
 
     # registers
 
     def write_baudrate(self, _old: int, new: int, _acting: int) -> None:
         if new not in u.BAUD:
-            raise ModelFault(
-                f"{self.name}_BAUDRATE is written with 0x{new:08X}, which the Product Specification does not list"
-            )
+            raise ModelFault(f"{self.name}_BAUDRATE is written with 0x{new:08X}, not in the Product Specification")
         self.value["BAUDRATE"] = new
 
     def write_enable(self, _old: int, new: int, _acting: int) -> None:
         if new not in (u.DISABLED, u.ENABLED):
-            raise ModelFault(
-                f"{self.name}_ENABLE is written with {new}: 8 turns the UARTE on, 4 (the UART) is not modelled"
-            )
+            raise ModelFault(f"{self.name}_ENABLE is written with {new}: 8 is on, 4 (the UART) is not modelled")
         if new:
             self._check_pins()
         elif self._receiving or self._tx is not None or self._stopped_at is not None:
-            raise ModelFault(
-                f"{self.name}_ENABLE is cleared while bytes may be on their way; stop and wait for RXTO and ENDTX"
-            )
+            raise ModelFault(f"{self.name}_ENABLE is cleared with bytes under way; stop and wait for RXTO and ENDTX")
         self.value["ENABLE"] = new
 
     def _check_pins(self) -> None:

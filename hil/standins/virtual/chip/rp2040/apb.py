@@ -26,9 +26,7 @@ class ApbBlock(Block):
     def write(self, offset: int, size: int, value: int) -> None:
         if size != 4:
             register = self._register(offset, size, "write")
-            raise self._fault(
-                register, "write", f"{size} bytes wide, which the bus repeats over the word; write a word"
-            )
+            raise self._fault(register, "write", f"{size} bytes wide, which the bus repeats over the word; write one")
         super().write(offset, size, value)
 
     def change(self, offset: int, operation: Callable[[int, int], int], bits: int) -> None:

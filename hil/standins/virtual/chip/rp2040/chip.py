@@ -14,10 +14,11 @@ import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M0
 
 from hil.standins.virtual.chip import core_registers as c
-from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m0plus import private_peripherals
 from hil.standins.virtual.chip.count import NOT_V6M
+from hil.standins.virtual.chip.line_uart import LineWiring
+from hil.standins.virtual.chip.machine import Chip
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.rp2040 import rom
@@ -32,7 +33,6 @@ from hil.standins.virtual.chip.rp2040.resets import Psm, Resets
 from hil.standins.virtual.chip.rp2040.ssi import Ssi, XipControl
 from hil.standins.virtual.chip.rp2040.timer import Rp2040Timer
 from hil.standins.virtual.chip.rp2040.watchdog import Rp2040Watchdog
-from hil.standins.virtual.chip.uart_wiring import LineWiring
 from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 from hil.standins.virtual.chip.w25q16 import W25Q16
 
@@ -116,13 +116,9 @@ class Rp2040(Chip):
             lambda i, high: self.nvic.set_line(DMA_IRQ + i, high), lambda: self.uart0.update(self.clock.now),
         )  # fmt: skip
         wiring = LineWiring(
-            self.clocks.peri_hz,
-            self._uart0_pins,
-            lambda high: self.nvic.set_line(UART0_IRQ, high),
-            send,
-            line_baud,
+            self.clocks.peri_hz, self._uart0_pins, lambda high: self.nvic.set_line(UART0_IRQ, high), send, line_baud,
             log,
-        )
+        )  # fmt: skip
         self.uart0 = Pl011("UART0", UART0, self.clock, wiring, self.dma, DREQ_UART0_RX)
         sysinfo = SysInfo("SYSINFO", 0x40000000)
         self.resets = Resets({
@@ -131,15 +127,12 @@ class Rp2040(Chip):
             "UART0": self.uart0, "DMA": self.dma,
         })  # fmt: skip
         self._always: list[ApbBlock] = [
-            self.rosc,
-            self.xosc,
-            self.clocks,
-            Psm(),
-            Regulator("VREG", 0x40064000),
-            self.watchdog,
-        ]
+            self.rosc, self.xosc, self.clocks, Psm(), Regulator("VREG", 0x40064000), self.watchdog,
+        ]  # fmt: skip
         for block in (*self._always, self.resets, *self.resets.held.values()):
-            self._attach(block)
+            self.bus.attach(block, 0x1000)
+            for number in (1, 2, 3):
+                self.bus.attach(Alias(block, number), 0x1000)
         for target in (self.sio, self.ssi, self.xip_control):
             self.bus.attach(target, 0x1000)
         self.sources += [self.timer, self.uart0]
@@ -176,13 +169,10 @@ class Rp2040(Chip):
             for name, base in (("PLL_SYS", 0x40028000), ("PLL_USB", 0x4002C000))
         )
         sources: dict[str, Rosc | Xosc | Pll] = {
-            "rosc": self.rosc,
-            "xosc": self.xosc,
-            "pll_sys": self.pll_sys,
-            "pll_usb": self.pll_usb,
-        }
+            "rosc": self.rosc, "xosc": self.xosc, "pll_sys": self.pll_sys, "pll_usb": self.pll_usb,
+        }  # fmt: skip
         self.clocks = Clocks(self.clock, lambda name: sources[name].hz, self._clocks_changed)
-        self.watchdog = Rp2040Watchdog(self.clocks.ref_hz, self._tick_changed, self._watchdog_reset)
+        self.watchdog = Rp2040Watchdog(self.clocks.ref_hz, self._tick_changed, self.restart)
 
     def _wire_flash(self) -> None:
         self.flash = W25Q16(self.clock, self.core.bytes["xip"], XIP, self.flash_power, self.core.code_changed)
@@ -196,11 +186,6 @@ class Rp2040(Chip):
         self.pads = Pads("PADS_BANK0", 0x4001C000, BANK0_PADS, lambda: self.sio.drive())
         self.qspi_pads = Pads("PADS_QSPI", 0x40020000, QSPI_PADS, lambda: None)
         self.sio = Sio(self.bank, self.pads, lambda pin, level: on_pin("GP", pin, level, self.clock.now))
-
-    def _attach(self, block: ApbBlock) -> None:
-        self.bus.attach(block, 0x1000)
-        for number in (1, 2, 3):
-            self.bus.attach(Alias(block, number), 0x1000)
 
     def _uart0_pins(self) -> tuple[bool, bool]:
         receives = self.bank.function(RX_PIN) == FUNC_UART and self.pads.field(f"GPIO{RX_PIN}", "IE")
@@ -232,7 +217,8 @@ class Rp2040(Chip):
         self._power_on_wanted = True
         self.reset()
 
-    def _watchdog_reset(self) -> None:
+    def restart(self) -> None:
+        """Reset everything as soon as the run has ended: the watchdog or the boot ROM forces it."""
         self._power_on_wanted = True
         self.request_reset()
 
@@ -247,36 +233,6 @@ class Rp2040(Chip):
         self.watchdog.value.update(scratch)
         self._clocks_changed()
 
-    # the boot ROM's routines (rom.Host)
-
     def _handle_undefined(self) -> None:
-        pc = self.core.get(c.PC)
-        if not self._rom.call(pc):
+        if not self._rom.call(self.core.get(c.PC)):
             super()._handle_undefined()
-
-    def write(self, address: int, value: int) -> None:
-        self.bus.write(address, 4, value)
-
-    def argument(self, number: int) -> int:
-        return self.core.get(c.R[number])
-
-    def returns(self, value: int | None) -> None:
-        if value is not None:
-            self.core.set(c.R[0], value)
-        self.core.set(c.PC, self.core.get(c.LR))
-
-    def jump(self, address: int, link: int) -> None:
-        self.core.set(c.LR, link)
-        self.core.set(c.PC, address | 1)
-
-    def memory(self, address: int, size: int) -> bytes:
-        return self.core.peek(address, size)
-
-    def store(self, address: int, data: bytes) -> None:
-        self.core.poke(address, data)
-
-    def write_log(self, line: str) -> None:
-        self.log(line)
-
-    def restart(self) -> None:
-        self._watchdog_reset()

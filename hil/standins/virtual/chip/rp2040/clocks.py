@@ -104,9 +104,7 @@ class Clocks(ApbBlock):
         for name, hz in (("CLK_REF", self.ref_hz()), ("CLK_SYS", system)):
             if not hz:
                 control = self.value[f"{name}_CTRL"]
-                raise ModelFault(
-                    f"{name.lower()} is switched to a source that does not run ({name}_CTRL is 0x{control:X})"
-                )
+                raise ModelFault(f"{name.lower()} is switched to a source that does not run ({name}_CTRL {control:#x})")
         if system > LIMIT_HZ or self.peri_hz() > LIMIT_HZ:
             raise ModelFault(f"clk_sys at {system} Hz, clk_peri at {self.peri_hz()} Hz: the chip allows {LIMIT_HZ} Hz")
         if system != self._clock.hz:
@@ -126,7 +124,7 @@ class Clocks(ApbBlock):
     def write_clk_sys_ctrl(self, old: int, new: int, _acting: int) -> None:
         if old & new & 1 and (old ^ new) & 0xE0:
             raise ModelFault(
-                "CLK_SYS_CTRL.AUXSRC changes while clk_sys comes from it, and glitches; switch SRC to clk_ref first"
+                "CLK_SYS_CTRL.AUXSRC changes while clk_sys uses it, and glitches; set SRC to clk_ref first"
             )
         self._apply("CLK_SYS_CTRL", new)
 

@@ -13,10 +13,59 @@ from dataclasses import dataclass
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.memories import MemoryMap
 from hil.standins.virtual.chip.registers import WORD, Register
-from hil.standins.virtual.chip.rp2040 import dma_registers as d
 from hil.standins.virtual.chip.rp2040.apb import ApbBlock
 
 IRQS = 2
+CHANNELS = 12
+EN, INCR_READ, INCR_WRITE, RING_SEL, IRQ_QUIET, BUSY = 1 << 0, 1 << 4, 1 << 5, 1 << 10, 1 << 21, 1 << 24  # in CTRL
+_CTRL = (
+    "EN:0 HIGH_PRIORITY:1 DATA_SIZE:2-3 INCR_READ:4 INCR_WRITE:5 RING_SIZE:6-9 RING_SEL:10 CHAIN_TO:11-14 "
+    "TREQ_SEL:15-20 IRQ_QUIET:21 BSWAP:22 SNIFF_EN:23/x BUSY:24/r WRITE_ERROR:29/c READ_ERROR:30/c AHB_ERROR:31/r"
+)
+
+# Registers in the four words of a channel and of its three aliases. The last word of each starts the channel (2.5.2.1).
+ORDERS = (
+    ("READ_ADDR", "WRITE_ADDR", "TRANS_COUNT", "CTRL"), ("CTRL", "READ_ADDR", "WRITE_ADDR", "TRANS_COUNT"),
+    ("CTRL", "TRANS_COUNT", "READ_ADDR", "WRITE_ADDR"), ("CTRL", "WRITE_ADDR", "TRANS_COUNT", "READ_ADDR"),
+)  # fmt: skip
+WORDS = tuple(name for order in ORDERS for name in order)
+CHANNEL_BYTES = 4 * len(WORDS)
+
+
+def _channel(n: int) -> tuple[Register, ...]:
+    at, debug = CHANNEL_BYTES * n, 0x800 + 0x40 * n
+    fields = {
+        "READ_ADDR": "READ_ADDR:0-31",
+        "WRITE_ADDR": "WRITE_ADDR:0-31",
+        "TRANS_COUNT": "TRANS_COUNT:0-31",
+        "CTRL": _CTRL,
+    }
+    return (
+        *(Register(f"CH{n}_{name}", at + 4 * i, fields[name]) for i, name in enumerate(ORDERS[0])),
+        Register(f"CH{n}_DBG_CTDREQ", debug, "DBG_CTDREQ:0-5/c"),
+        Register(f"CH{n}_DBG_TCR", debug + 4, "DBG_TCR:0-31/r"),
+    )  # fmt: skip
+
+
+def _interrupts(line: int) -> tuple[Register, ...]:
+    at = 0x404 + 0x10 * line
+    return (
+        Register(f"INTE{line}", at, "E:0-15"),
+        Register(f"INTF{line}", at + 4, "F:0-15"),
+        Register(f"INTS{line}", at + 8, "S:0-15/c"),
+    )
+
+
+_REGISTERS = (
+    *(register for n in range(CHANNELS) for register in _channel(n)),
+    Register("INTR", 0x400, "INTR:0-15/c"), *_interrupts(0), *_interrupts(1),
+    *(Register(f"TIMER{i}", 0x420 + 4 * i, "Y:0-15/x X:16-31/x") for i in range(4)),
+    Register("MULTI_CHAN_TRIGGER", 0x430, "CHANNELS:0-15/w"),
+    Register("SNIFF_CTRL", 0x434, "EN:0/x DMACH:1-4/x CALC:5-8/x BSWAP:9/x OUT_REV:10/x OUT_INV:11/x"),
+    Register("SNIFF_DATA", 0x438, "SNIFF_DATA:0-31/x"),
+    Register("FIFO_LEVELS", 0x440, "TDF_LVL:0-7/r WAF_LVL:8-15/r RAF_LVL:16-23/r"),
+    Register("CHAN_ABORT", 0x444, "CHANNELS:0-15/w"), Register("N_CHANNELS", 0x448, "N_CHANNELS:0-4/r", CHANNELS),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,22 +93,19 @@ class Rp2040Dma(ApbBlock):
         sync: updates the peripherals to the present before a register access.
     """
 
-    REGISTERS = d.REGISTERS
+    REGISTERS = _REGISTERS
 
     def __init__(
-        self,
-        memory: MemoryMap,
-        sources: dict[int, ReceiveRequest],
-        drive: Callable[[int, bool], None],
+        self, memory: MemoryMap, sources: dict[int, ReceiveRequest], drive: Callable[[int, bool], None],
         sync: Callable[[], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__("DMA", 0x50000000)
         self._memory, self._sources = memory, sources
         self._drive, self._sync = drive, sync
         self._left: dict[int, int] = {}  # remaining transfers of busy channels
         self._high = [False] * IRQS
-        for n in range(d.CHANNELS):
-            self._readers[f"CH{n}_CTRL"] = lambda value, n=n: value | (d.BUSY if n in self._left else 0)
+        for n in range(CHANNELS):
+            self._readers[f"CH{n}_CTRL"] = lambda value, n=n: value | (BUSY if n in self._left else 0)
             self._readers[f"CH{n}_TRANS_COUNT"] = lambda _value, n=n: self._left.get(n, 0)
             self._readers[f"CH{n}_DBG_TCR"] = lambda _value, n=n: self.value[f"CH{n}_TRANS_COUNT"]
             for name in ("READ_ADDR", "WRITE_ADDR", "CTRL"):
@@ -97,14 +143,14 @@ class Rp2040Dma(ApbBlock):
         channel = self._serving(request)
         if (
             channel is None
-            or self._control(channel) & d.IRQ_QUIET
+            or self._control(channel) & IRQ_QUIET
             or not (self.value["INTE0"] | self.value["INTE1"]) >> channel & 1
         ):
             return None
         return self._left[channel]
 
     def _serving(self, request: int) -> int | None:
-        return next((n for n in self._left if self._request(n) == request and self._control(n) & d.EN), None)
+        return next((n for n in self._left if self._request(n) == request and self._control(n) & EN), None)
 
     def _control(self, channel: int) -> int:
         return self.value[f"CH{channel}_CTRL"]
@@ -122,7 +168,7 @@ class Rp2040Dma(ApbBlock):
         self._left[channel] -= count
         if not self._left[channel]:
             del self._left[channel]
-            if not self._control(channel) & d.IRQ_QUIET:
+            if not self._control(channel) & IRQ_QUIET:
                 self._raise(channel)
         return count
 
@@ -136,24 +182,22 @@ class Rp2040Dma(ApbBlock):
     def _start(self, channel: int) -> None:
         """Handle a trigger, which has no effect while the channel is off or busy (2.5.2.2)."""
         control = self._control(channel)
-        if not control & d.EN or channel in self._left:
+        if not control & EN or channel in self._left:
             return
         where, source = f"DMA channel {channel} is started", self._sources.get(self._request(channel))
         if source is None:
             raise ModelFault(f"{where} by request {self._request(channel)}, which this model does not have")
         if self._serving(self._request(channel)) is not None:
             raise ModelFault(f"{where} for {source.name}, which another channel serves already")
-        steps, ring = control & (d.INCR_READ | d.INCR_WRITE), self._ring(channel)
+        steps, ring = control & (INCR_READ | INCR_WRITE), self._ring(channel)
         if (
             self.value[f"CH{channel}_READ_ADDR"] != source.address
-            or steps != d.INCR_WRITE
+            or steps != INCR_WRITE
             or self.field(f"CH{channel}_CTRL", "DATA_SIZE")
         ):
             raise ModelFault(f"{where} for {source.name}, but not to move bytes from 0x{source.address:08X} to memory")
-        if self.field(f"CH{channel}_CTRL", "CHAIN_TO") != channel or (ring and not control & d.RING_SEL):
-            raise ModelFault(
-                f"{where} with a chain to another channel or a ring of the register, which this model does not have"
-            )
+        if self.field(f"CH{channel}_CTRL", "CHAIN_TO") != channel or (ring and not control & RING_SEL):
+            raise ModelFault(f"{where} with a chain to another channel or a ring of the register: not modelled")
         self._left[channel] = self._count(channel, ring, where)
         source.offer()
 
@@ -163,9 +207,7 @@ class Rp2040Dma(ApbBlock):
         first = start - start % ring if ring else start
         place = self._memory.find(first, ring or count)
         if not count or place is None or not place[0].writable:
-            raise ModelFault(
-                f"{where} for {count} bytes at 0x{start:08X}, where the chip has no memory for them", start
-            )
+            raise ModelFault(f"{where} for {count} bytes at 0x{start:08X}, where the chip has no memory", start)
         return count
 
     # interrupts
@@ -205,9 +247,9 @@ class Rp2040Dma(ApbBlock):
 
     def _written(self, offset: int, value: int) -> None:
         """Do the effects of a write to a register other than its new value."""
-        if offset < d.CHANNELS * d.CHANNEL_BYTES:
+        if offset < CHANNELS * CHANNEL_BYTES:
             if offset % 16 == 12:
-                self._trigger(offset // d.CHANNEL_BYTES, value)
+                self._trigger(offset // CHANNEL_BYTES, value)
         elif offset in (0x400, 0x40C, 0x41C):  # INTR, INTS0, INTS1
             self.value["INTR"] &= ~value
             self._refresh()
@@ -215,30 +257,30 @@ class Rp2040Dma(ApbBlock):
     def _trigger(self, channel: int, value: int) -> None:
         if value:
             self._start(channel)
-        elif self._control(channel) & d.IRQ_QUIET:  # a null trigger
+        elif self._control(channel) & IRQ_QUIET:  # a null trigger
             self._raise(channel)
 
     def _set_up(self, channel: int, name: str, old: int, new: int) -> None:
-        if channel in self._left and (old ^ new) & ~(d.EN if name == "CTRL" else 0):
+        if channel in self._left and (old ^ new) & ~(EN if name == "CTRL" else 0):
             raise ModelFault(f"DMA_CH{channel}_{name} changes while the channel is busy; abort it or wait for its end")
         self.value[f"CH{channel}_{name}"] = new
-        if channel in self._left and name == "CTRL" and new & ~old & d.EN:  # it was paused
+        if channel in self._left and name == "CTRL" and new & ~old & EN:  # it was paused
             self._sources[self._request(channel)].offer()
 
     def write_multi_chan_trigger(self, _old: int, _new: int, acting: int) -> None:
-        for channel in range(d.CHANNELS):
+        for channel in range(CHANNELS):
             if acting >> channel & 1:
                 self._start(channel)
 
     def write_chan_abort(self, _old: int, _new: int, acting: int) -> None:
-        for channel in range(d.CHANNELS):
+        for channel in range(CHANNELS):
             if acting >> channel & 1:
                 self._left.pop(channel, None)
 
 
 def _plain(offset: int) -> int:
     """Return the plain offset of a register of a channel, given the offset of any of its aliases."""
-    if offset >= d.CHANNELS * d.CHANNEL_BYTES:
+    if offset >= CHANNELS * CHANNEL_BYTES:
         return offset
-    channel, word = offset // d.CHANNEL_BYTES, offset % d.CHANNEL_BYTES // 4
-    return channel * d.CHANNEL_BYTES + 4 * d.ORDERS[0].index(d.WORDS[word]) + offset % 4
+    channel, word = offset // CHANNEL_BYTES, offset % CHANNEL_BYTES // 4
+    return channel * CHANNEL_BYTES + 4 * ORDERS[0].index(WORDS[word]) + offset % 4

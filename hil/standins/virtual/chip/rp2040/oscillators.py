@@ -38,9 +38,7 @@ class Oscillator(ApbBlock):
     def write_ctrl(self, _old: int, new: int, _acting: int) -> None:
         code = new >> 12
         if code not in (0, ENABLE, DISABLE):
-            raise ModelFault(
-                f"{self.name}_CTRL.ENABLE is 0x{code:03X}, which is neither 0xFAB (enable) nor 0xD1E (disable)"
-            )
+            raise ModelFault(f"{self.name}_CTRL.ENABLE is 0x{code:03X}, neither 0xFAB (enable) nor 0xD1E (disable)")
         self.value["CTRL"] = new
         if code and self.enabled != (code == ENABLE):
             self.enabled = code == ENABLE
@@ -139,14 +137,9 @@ class Pll(ApbBlock):
     )
 
     def __init__(
-        self,
-        name: str,
-        base: int,
-        clock: Clock,
-        reference: Xosc,
-        in_use: Callable[[], bool],
+        self, name: str, base: int, clock: Clock, reference: Xosc, in_use: Callable[[], bool],
         changed: Callable[[], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(name, base)
         self._clock = clock
         self._reference = reference
@@ -190,9 +183,7 @@ class Pll(ApbBlock):
     def _check(self) -> None:
         reference = self._reference.hz // max(1, self.field("CS", "REFDIV"))
         if reference < PLL_REFERENCE_MIN_HZ:
-            raise ModelFault(
-                f"{self.name} is started with a reference of {reference} Hz; wait for XOSC_STATUS.STABLE first"
-            )
+            raise ModelFault(f"{self.name} is started with a reference of {reference} Hz; wait for XOSC_STATUS.STABLE")
         feedback, vco = self.value["FBDIV_INT"], self._vco_hz()
         if not FEEDBACK[0] <= feedback <= FEEDBACK[1]:
             raise ModelFault(f"{self.name}_FBDIV_INT is {feedback}, outside {FEEDBACK[0]} to {FEEDBACK[1]}")

@@ -9,53 +9,26 @@ flash algorithm calls. Other routines (float, bit counting, copying) have no ent
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from hil.standins.virtual.chip.clock import Clock
+from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.host_routines import HostRoutines
 from hil.standins.virtual.chip.rp2040.oscillators import ENABLE
+from hil.standins.virtual.chip.rp2040.ssi import Ssi
 from hil.standins.virtual.chip.w25q16 import W25Q16
+
+if TYPE_CHECKING:
+    from hil.standins.virtual.chip.rp2040.chip import Rp2040
 
 SIZE = 0x4000
 BOOT2, BOOT2_SIZE = 0x20041F00, 0x100
 _ENTRIES, _TABLE, _TEXT = 0x200, 0x7A, 0x300
 _VERSION = 1
-UDF = 0xDE00
 WAIT = 0x1F0  # address at which a chip without a valid second stage waits
 _QSPI = 1 << 6 | 1 << 9  # IO_QSPI, PADS_QSPI in RESETS
 _TIMER = 1 << 21
 _PLL_SYS = 1 << 12
-
-
-class Host(Protocol):
-    """Interface of the chip that the routines use."""
-
-    clock: Clock
-
-    def write(self, address: int, value: int) -> None: ...
-
-    def argument(self, number: int) -> int: ...
-
-    def returns(self, value: int | None) -> None: ...
-
-    def jump(self, address: int, link: int) -> None: ...
-
-    def memory(self, address: int, size: int) -> bytes: ...
-
-    def store(self, address: int, data: bytes) -> None: ...
-
-    def write_log(self, line: str) -> None: ...
-
-    def restart(self) -> None: ...
-
-
-class Ssi(Protocol):
-    """Interface of the SSI that the routines use."""
-
-    def set_serial(self) -> None: ...
-
-    def set_read_command(self) -> None: ...
 
 
 def crc32(data: bytes) -> int:
@@ -72,28 +45,28 @@ def crc32(data: bytes) -> int:
     return crc
 
 
-class Rp2040BootRom:
+class Rp2040BootRom(HostRoutines):
     """The tables and routines of the boot ROM.
 
     Args:
-        host: the chip.
+        chip: chip with this ROM.
         flash, ssi: flash and SSI that the routines use.
     """
 
-    def __init__(self, host: Host, flash: W25Q16, ssi: Ssi) -> None:
-        self._host = host
+    def __init__(self, chip: Rp2040, flash: W25Q16, ssi: Ssi) -> None:
+        super().__init__(chip.core)
+        self._chip = chip
         self._flash = flash
         self._ssi = ssi
         self._serial = False  # whether execute-in-place is left, as erase and program need it
         self._usb_asked = False
-        self._entries: dict[int, Callable[[], None]] = {}
         self._named: dict[bytes, int] = {}
         for number, (code, routine) in enumerate((
             (b"", self._boot), (b"", self._look_up), (b"IF", self._connect), (b"EX", self._exit_xip),
             (b"RE", self._erase),
-            (b"RP", self._program), (b"FC", self._flush), (b"CX", self._enter_xip), (b"UB", self._reset_to_usb_boot),
+            (b"RP", self._program), (b"FC", self.returns), (b"CX", self._enter_xip), (b"UB", self._reset_to_usb_boot),
         )):  # fmt: skip
-            self._entries[_ENTRIES + 4 * number] = routine
+            self._routines[_ENTRIES + 4 * number] = routine
             if code:
                 self._named[code] = _ENTRIES + 4 * number
 
@@ -106,24 +79,14 @@ class Rp2040BootRom:
         struct.pack_into("<3H", rom, 0x14, _TABLE, _TEXT, look_up | 1)
         table = b"".join(code + struct.pack("<H", place | 1) for code, place in self._named.items())
         rom[_TABLE : _TABLE + len(table)] = table
-        struct.pack_into("<2H", rom, WAIT, 0xBF30, 0xE7FD)  # wfi; b back to it
-        for place in self._entries:
-            struct.pack_into("<H", rom, place, UDF)
+        self.put_code(rom, 0, WAIT)
         return bytes(rom)
-
-    def call(self, address: int) -> bool:
-        """Run the routine at an address; return False if there is none."""
-        routine = self._entries.get(address)
-        if routine is None:
-            return False
-        routine()
-        return True
 
     # boot
 
     def _boot(self) -> None:
-        self._host.write(0x4000C000 + 0x2000, _QSPI | _TIMER)
-        self._host.write(0x4000C000 + 0x3000, _QSPI | _TIMER)
+        self._write(0x4000C000 + 0x2000, _QSPI | _TIMER)
+        self._write(0x4000C000 + 0x3000, _QSPI | _TIMER)
         self._flash.leave_continuous()
         self._ssi.set_serial()
         self._serial = False
@@ -131,19 +94,19 @@ class Rp2040BootRom:
         found, stored = crc32(stage[:-4]), int.from_bytes(stage[-4:], "little")
         asked, self._usb_asked = self._usb_asked, False
         if found == stored and not asked:
-            self._host.store(BOOT2, stage)
-            self._host.jump(BOOT2, link=0)
+            self._core.poke(BOOT2, stage)
+            self._jump(BOOT2, link=0)
             return
         why = f"the second stage in flash has CRC32 0x{found:08X}, its last word is 0x{stored:08X}"
-        self._host.write_log(
+        self._chip.log(
             f"boot ROM: {'the program has started the boot loader' if asked else why}: the chip waits in USB boot"
         )
         self._prepare_usb()
-        self._host.jump(WAIT, link=WAIT)
+        self._jump(WAIT, link=WAIT)
 
     def _prepare_usb(self) -> None:
         """Set the clocks of USB boot, clk_sys from PLL_SYS at 48 MHz, which a debugger's reset of the core keeps."""
-        write = self._host.write
+        write = self._write
         write(0x40060000, ENABLE << 12)
         write(0x40008030 + 0x3000, 3)
         write(0x40008078, 1 << 8 | 0xFF)
@@ -162,8 +125,15 @@ class Rp2040BootRom:
         write(0x4005802C, 1 << 9 | 12)
         write(0x14000000, 2)
 
+    def _write(self, address: int, value: int) -> None:
+        self._chip.bus.write(address, 4, value)
+
+    def _jump(self, address: int, link: int) -> None:
+        self._core.set(c.LR, link)
+        self._core.set(c.PC, address | 1)
+
     def _pass(self, ps: int) -> None:
-        self._host.clock.wait_until(self._host.clock.now + ps)
+        self._chip.clock.wait_until(self._chip.clock.now + ps)
 
     def _reset_to_usb_boot(self) -> None:
         """Reset the chip to USB boot.
@@ -171,30 +141,30 @@ class Rp2040BootRom:
         The real ROM resets by the watchdog and stores the request in its scratch registers (2.8.3.1.5, unverified).
         """
         self._usb_asked = True
-        self._host.jump(WAIT, link=WAIT)
-        self._host.restart()
+        self._jump(WAIT, link=WAIT)
+        self._chip.restart()
 
     # routines (2.8.3.1.3)
 
     def _look_up(self) -> None:
-        code = (self._host.argument(1) & 0xFFFF).to_bytes(2, "little")
-        if self._host.argument(0) != _TABLE:
-            self._host.returns(0)
+        code = (self.argument(1) & 0xFFFF).to_bytes(2, "little")
+        if self.argument(0) != _TABLE:
+            self.returns(0)
             return
         place = self._named.get(code)
-        self._host.returns(0 if place is None else place | 1)
+        self.returns(0 if place is None else place | 1)
 
     def _connect(self) -> None:
-        self._host.write(0x4000C000 + 0x2000, _QSPI)
-        self._host.write(0x4000C000 + 0x3000, _QSPI)
+        self._write(0x4000C000 + 0x2000, _QSPI)
+        self._write(0x4000C000 + 0x3000, _QSPI)
         self._ssi.set_serial()
-        self._host.returns(None)
+        self.returns()
 
     def _exit_xip(self) -> None:
         self._flash.leave_continuous()
         self._ssi.set_serial()
         self._serial = True
-        self._host.returns(None)
+        self.returns()
 
     def _need_serial(self, name: str) -> None:
         if not self._serial:
@@ -202,19 +172,16 @@ class Rp2040BootRom:
 
     def _erase(self) -> None:
         self._need_serial("flash_range_erase")
-        self._flash.erase(self._host.argument(0), self._host.argument(1), self._host.argument(2))
-        self._host.returns(None)
+        self._flash.erase(self.argument(0), self.argument(1), self.argument(2))
+        self.returns()
 
     def _program(self) -> None:
         self._need_serial("flash_range_program")
-        data = self._host.memory(self._host.argument(1), self._host.argument(2))
-        self._flash.program(self._host.argument(0), data)
-        self._host.returns(None)
-
-    def _flush(self) -> None:
-        self._host.returns(None)
+        data = self._core.peek(self.argument(1), self.argument(2))
+        self._flash.program(self.argument(0), data)
+        self.returns()
 
     def _enter_xip(self) -> None:
         self._serial = False
         self._ssi.set_read_command()
-        self._host.returns(None)
+        self.returns()

@@ -143,9 +143,7 @@ class Ssi(Block):
         if self.field("CTRLR0", "SPI_FRF") == STANDARD:
             bits = self.field("CTRLR0", "DFS_32") + 1
             if bits != 8:
-                raise ModelFault(
-                    f"a serial frame of {bits} bits is sent to the flash, which takes bytes (SSI_CTRLR0.DFS_32 = 7)"
-                )
+                raise ModelFault(f"a serial frame of {bits} bits goes to the flash, not a byte (SSI_CTRLR0.DFS_32 = 7)")
             self._free_at = max(now, self._free_at) + 8 * divider * PS_PER_S // self._sys_hz()
             if len(self._received) >= FIFO:
                 raise ModelFault("the receive FIFO of the SSI overflows; read SSI_DR0 between the frames")
@@ -163,9 +161,7 @@ class Ssi(Block):
 
     def read_dr0(self, _value: int) -> int:
         if not self._received or self._received[0][0] > self._clock.now:
-            raise ModelFault(
-                "SSI_DR0 is read while the receive FIFO is empty; wait for SSI_SR.RFNE", self.base + 0x60, "read"
-            )
+            raise ModelFault("SSI_DR0 is read while the FIFO is empty; wait for SSI_SR.RFNE", self.base + 0x60, "read")
         return self._received.popleft()[1]
 
     def read_sr(self, _value: int) -> int:

@@ -163,7 +163,7 @@ class Stm32Dma(Block):
         self._serving: dict[str, int] = {}
         for i in range(STREAMS):
             self._readers[f"S{i}CR"] = lambda value, i=i: value & ~EN | self._is_on(i)
-            self._readers[f"S{i}NDTR"] = lambda value, i=i: self._left(i, value)
+            self._readers[f"S{i}NDTR"] = lambda value, i=i: self._running[i].left if i in self._running else value
             self._writers[f"S{i}CR"] = lambda old, new, _acting, i=i: self._control(i, old, new)
             for register in ("NDTR", "PAR", "M0AR"):
                 self._writers[f"S{i}{register}"] = lambda _old, new, _acting, i=i, r=register: self._set_up(i, r, new)
@@ -212,14 +212,9 @@ class Stm32Dma(Block):
     def _is_on(self, i: int) -> bool:
         return i in self._running and self._running[i].left > 0
 
-    def _left(self, i: int, value: int) -> int:
-        return self._running[i].left if i in self._running else value
-
     def _set_up(self, i: int, register: str, new: int) -> None:
         if self._is_on(i):
-            raise ModelFault(
-                f"{self.name}_S{i}{register} is written while the stream is on; clear EN and wait until it reads 0"
-            )
+            raise ModelFault(f"{self.name}_S{i}{register} is written while the stream is on; clear EN and wait for 0")
         if register == "NDTR":
             self._running.pop(i, None)
         self.value[f"S{i}{register}"] = new

@@ -16,11 +16,6 @@ def _pins(name: str, bits: int, suffix: str = "") -> str:
     return " ".join(f"{name}{i}:{bits * i}-{bits * i + bits - 1}{suffix}" for i in range(16))
 
 
-# Reset values: JTAG/SWD on PA13-15 and PB3-4 (RM0455, GPIOx_MODER, OSPEEDR, PUPDR).
-_RESET = {"A": {"MODER": 0xABFFFFFF, "OSPEEDR": 0x0C000000, "PUPDR": 0x64000000},
-          "B": {"MODER": 0xFFFFFEBF, "OSPEEDR": 0x000000C0, "PUPDR": 0x00000100}}  # fmt: skip
-
-
 class Stm32GpioPort(Block):
     """A GPIO port.
 
@@ -28,32 +23,22 @@ class Stm32GpioPort(Block):
         letter: letter of the port, A to K.
         on_edge: called with (pin, level) when an output pin changes.
         first: base address of port A.
-        resets: reset values that differ from those of REGISTERS; default: those of STM32H7.
+        resets: reset values that differ from those of REGISTERS.
     """
 
     SIZES = (1, 2, 4)
     REGISTERS = (
-        Register("MODER", 0x00, _pins("MODE", 2), 0xFFFFFFFF),
-        Register("OTYPER", 0x04, _pins("OT", 1)),
-        Register("OSPEEDR", 0x08, _pins("OSPEED", 2)),
-        Register("PUPDR", 0x0C, _pins("PUPD", 2)),
-        Register("IDR", 0x10, _pins("ID", 1, "/r")),
-        Register("ODR", 0x14, _pins("OD", 1)),
-        Register("BSRR", 0x18, "BS:0-15/w BR:16-31/w"),
-        Register("LCKR", 0x1C, _pins("LCK", 1) + " LCKK:16"),
+        Register("MODER", 0x00, _pins("MODE", 2), 0xFFFFFFFF), Register("OTYPER", 0x04, _pins("OT", 1)),
+        Register("OSPEEDR", 0x08, _pins("OSPEED", 2)), Register("PUPDR", 0x0C, _pins("PUPD", 2)),
+        Register("IDR", 0x10, _pins("ID", 1, "/r")), Register("ODR", 0x14, _pins("OD", 1)),
+        Register("BSRR", 0x18, "BS:0-15/w BR:16-31/w"), Register("LCKR", 0x1C, _pins("LCK", 1) + " LCKK:16"),
         Register("AFRL", 0x20, " ".join(f"AFR{i}:{4 * i}-{4 * i + 3}" for i in range(8))),
         Register("AFRH", 0x24, " ".join(f"AFR{8 + i}:{4 * i}-{4 * i + 3}" for i in range(8))),
-    )
+    )  # fmt: skip
 
-    def __init__(
-        self,
-        letter: str,
-        on_edge: Callable[[int, int], None],
-        first: int = 0x58020000,
-        resets: dict[str, int] | None = None,
-    ) -> None:
+    def __init__(self, letter: str, on_edge: Callable[[int, int], None], first: int, resets: dict[str, int]) -> None:
         super().__init__(f"GPIO{letter}", first + 0x400 * (ord(letter) - ord("A")))
-        self._resets = _RESET.get(letter, {}) if resets is None else resets
+        self._resets = resets
         self._on_edge = on_edge
         self.on_write("ODR", "MODER", then=self._drive)
         self.reset()

@@ -7,78 +7,25 @@ and format. A wrong baud rate, parity, break, LIN, smartcard and flow control ar
 
 from __future__ import annotations
 
-from collections import deque
-
-from hil.standins.virtual.chip.clock import Clock
-from hil.standins.virtual.chip.registers import Block
+from hil.standins.virtual.chip.line_uart import NEVER, UartLine
 from hil.standins.virtual.chip.stm32 import usart_registers as u
-from hil.standins.virtual.chip.uart_wiring import UartWiring
 
 FIFO = 16
-_NEVER = 1 << 63
 
 
-class UsartLine(Block):
-    """The receive and transmit lines of a USART.
-
-    Args:
-        name, base: name and base address as in the manual.
-        clock: virtual time.
-        wiring: what the chip connects to it.
-    """
+class UsartLine(UartLine):
+    """The receive and transmit lines of a USART. Args: see UartLine."""
 
     _rx_threshold: int
     _tx_threshold: int
 
-    def __init__(self, name: str, base: int, clock: Clock, wiring: UartWiring) -> None:
-        super().__init__(name, base)
-        self._clock = clock
-        self._kernel_hz = wiring.kernel_hz
-        self._connected = wiring.connected
-        self._drive = wiring.drive
-        self._send = wiring.send
-        self._incoming: deque[int] = deque()
-        self._forget()
-
     def _forget(self) -> None:
+        super()._forget()
         self._flags = u.TC
-        self._received: deque[int] = deque()
-        self._queued: deque[int] = deque()
-        self._byte_ps = self._bit_ps = self._timeout_ps = 0
-        self._rx_end = 0  # time at which the first incoming byte is complete
-        self._tx_end = 0  # time at which the byte in the shift register is sent
-        self._shifting: int | None = None
-        self._silence_from: int | None = None  # end of the last received byte, until its timeout is reported
-        self._idle_from: int | None = None
-        self._due = 0
-        self._high = False
+        self._bit_ps = self._timeout_ps = self._rx_end = 0
+        self._line_byte_ps = 1  # until the speed is set
+        self._idle_from: int | None = None  # end of the last received byte, until the idle line after it is detected
         self._set_thresholds()
-
-    def reset(self) -> None:
-        super().reset()
-        self._forget()
-        self._drive(False)
-
-    # the line
-
-    def feed(self, data: bytes) -> None:
-        """Put bytes on the receive line, after those that are not received yet."""
-        if not data:
-            return
-        if not self._incoming:
-            self._rx_end = max(self._clock.now, self._rx_end) + self._byte_ps
-        self._incoming.extend(data)
-        self._due = self._next_change()
-
-    @property
-    def backlog(self) -> int:
-        """Number of bytes on the receive line that are not received yet."""
-        return len(self._incoming)
-
-    @property
-    def transmitting(self) -> bool:
-        """Whether a byte is being sent, so that more output follows."""
-        return self._shifting is not None
 
     def update(self, now: int) -> None:
         """Update both directions to the time `now`."""
@@ -93,7 +40,7 @@ class UsartLine(Block):
 
     def _next_change(self) -> int:
         """Return the virtual time of the next change in either direction."""
-        due = self._rx_end if self._incoming else _NEVER
+        due = self._rx_end if self._incoming else NEVER
         if self._shifting is not None and self._tx_end < due:
             due = self._tx_end
         if self._idle_from is not None:
@@ -102,24 +49,14 @@ class UsartLine(Block):
             due = min(due, self._timeout_at())
         return due
 
-    def _receive_until(self, now: int) -> None:
-        control = self.value["CR1"]
-        listening = control & (u.UE | u.RE) == u.UE | u.RE and self._connected()[1]
-        byte_ps = max(self._byte_ps, 1)
-        complete = min(len(self._incoming), (now - self._rx_end) // byte_ps + 1)
-        self._note_silence(self._rx_end - self._byte_ps)  # there is no gap between the other bytes
-        arrived = bytes(self._incoming.popleft() for _ in range(complete))
-        if listening:
-            self._take(arrived)
-        last = self._rx_end + (complete - 1) * byte_ps
-        if listening:
-            self._silence_from = self._idle_from = last
-        self._rx_end = last + byte_ps if self._incoming else last
+    @property
+    def _listening(self) -> bool:
+        return self.value["CR1"] & (u.UE | u.RE) == u.UE | u.RE and self._connected()[1]
 
-    def _take(self, arrived: bytes) -> None:
+    def _take(self, data: bytes) -> None:
         # With FIFO: 16 in it and one in RDR (RM0455, USART_ISR.RXFF); the next complete one overruns.
         room = FIFO + 1 if self.value["CR1"] & u.FIFOEN else 1
-        for byte in arrived:
+        for byte in data:
             if len(self._received) < room:
                 self._received.append(byte)
             elif self.value["CR3"] & u.OVRDIS:
@@ -154,7 +91,7 @@ class UsartLine(Block):
         control = self.value["CR1"]
         if self._incoming and control & u.RE:
             times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._byte_ps)
-        start = self._rx_end - self._byte_ps if self._incoming else _NEVER  # a byte before then ends the silence
+        start = self._rx_end - self._byte_ps if self._incoming else NEVER  # a byte before then ends the silence
         if self._silence_from is not None and control & u.RTOIE and self.value["CR2"] & u.RTOEN:
             times += [self._timeout_at()] if self._timeout_at() <= start else []
         if self._idle_from is not None and control & u.IDLEIE:
@@ -186,8 +123,4 @@ class UsartLine(Block):
 
     def _set_thresholds(self) -> None:
         """Read the FIFO thresholds from CR3."""
-        raise NotImplementedError
-
-    def _refresh(self) -> None:
-        """Update the interrupt line and the time of the next change."""
         raise NotImplementedError

@@ -11,23 +11,19 @@ from functools import partial
 import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
-from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.count import HAS_DOUBLE
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.line_uart import UartWiring
 from hil.standins.virtual.chip.memories import Memory
-from hil.standins.virtual.chip.registers import Block
-from hil.standins.virtual.chip.stm32.dma import DmaWiring
-from hil.standins.virtual.chip.stm32.gpio import Stm32GpioPort
+from hil.standins.virtual.chip.stm32.chip import USART1, USART1_AF, USART1_IRQ, Stm32
 from hil.standins.virtual.chip.stm32f746 import dma
+from hil.standins.virtual.chip.stm32f746.dma import PlainUsart
 from hil.standins.virtual.chip.stm32f746.flash import Stm32F746Flash
 from hil.standins.virtual.chip.stm32f746.identity import Iwdg, Stm32F746DbgMcu, rom_table, signature
 from hil.standins.virtual.chip.stm32f746.pwr import Stm32F746Pwr
-from hil.standins.virtual.chip.stm32f746.rcc import HSI_HZ, PLL, Stm32F746Rcc
-from hil.standins.virtual.chip.stm32f746.rcc_registers import PORTS
-from hil.standins.virtual.chip.stm32f746.usart import PlainUsart
-from hil.standins.virtual.chip.uart_wiring import UartWiring
+from hil.standins.virtual.chip.stm32f746.rcc import HSI_HZ, PLL, PORTS, Stm32F746Rcc
 
 KB = 1024
 # RM0385, boot configuration: with BOOT0 low and the option bytes of a new chip, the core starts at the address of the
@@ -53,7 +49,7 @@ MEMORIES = (
     Memory("ram", 0x20000000, 320 * KB),  # DTCM 64 KB, SRAM1 240 KB and SRAM2 16 KB at consecutive addresses
 )
 PERIPHERALS = (0x40000000, 0x20000000), (0xE0000000, 0x00100000), (0x1FF0F000, 0x1000)
-USART1_IRQ, USART1_AF, TX_PIN, RX_PIN = 37, 7, ("A", 9), ("B", 7)
+TX_PIN, RX_PIN = ("A", 9), ("B", 7)
 # DS10916, general operating conditions: highest clock of the two APBs, without and with over-drive.
 APB_LIMIT_HZ = {1: (45_000_000, 54_000_000), 2: (90_000_000, 108_000_000)}
 # RM0385, GPIOx_MODER, OSPEEDR, PUPDR: JTAG/SWD on PA13-15 and PB3-4; all other pins are inputs.
@@ -61,7 +57,7 @@ _GPIO_RESET = {"A": {"MODER": 0xA8000000, "OSPEEDR": 0x0C000000, "PUPDR": 0x6400
                "B": {"MODER": 0x00000280, "OSPEEDR": 0x000000C0, "PUPDR": 0x00000100}}  # fmt: skip
 
 
-class Stm32F746(Chip):
+class Stm32F746(Stm32):
     """An STM32F746.
 
     Args:
@@ -72,84 +68,38 @@ class Stm32F746(Chip):
         hse_hz: frequency of the crystal on the board, 0 for none.
     """
 
+    rcc: Stm32F746Rcc
+
     def __init__(
         self, rng: np.random.Generator, send: Callable[[int], None], on_pin: Callable[[str, int, int, int], None],
         log: Callable[[str], None], hse_hz: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(CORE, MEMORIES, PERIPHERALS, log)
-        for memory in MEMORIES[2:]:
-            self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
+        super().__init__(CORE, MEMORIES, PERIPHERALS, log, rng)
         self.flash = Stm32F746Flash(self.clock, self.core, self.flash_power, log)
         self.rcc = Stm32F746Rcc(self.clock, hse_hz)
         self.pwr = Stm32F746Pwr(self.clock, lambda: bool(self.rcc.field("CR", "PLLON")), self._check_over_drive)
-        self.ports = {letter: self._port(letter, on_pin) for letter in PORTS}
-        self.dma2 = dma.Dma2(
-            "DMA2",
-            0x40026400,
-            self.core,
-            ("ram",),
-            DmaWiring(
-                request=dma.request,
-                drive=lambda i, high: self.nvic.set_line(dma.IRQS[i], high),
-                sync=lambda: self.usart1.update(self.clock.now),
-                started=lambda _request: self.usart1.serve(),
-            ),
-        )
+        for letter in PORTS:
+            self.make_port(letter, on_pin, 0x40020000, _GPIO_RESET.get(letter, {"MODER": 0}))
+        self.dma2 = dma.Dma2("DMA2", 0x40026400, self.core, ("ram",), self.dma_wiring(dma.request, dma.IRQS))
         wiring = UartWiring(
             self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high), send
         )
-        self.usart1 = PlainUsart("USART1", dma.USART1, self.clock, wiring, self.dma2.stream)
+        self.usart1 = PlainUsart("USART1", USART1, self.clock, wiring, self.dma2.stream)
         for block in (self.flash, self.pwr, self.rcc, self.dma2, self.usart1, Iwdg(), *self.ports.values()):
             self.add(block, 0x400)
         self.bus.attach(Stm32F746DbgMcu(), 0x400)
         self.bus.attach(rom_table(), 0x1000)
         self.bus.attach(signature(rng, self.flash.array.size), 0x100)
-        self.rcc.changed = self.pwr.changed = self.flash.timing_changed = self._check_speed
-        self.rcc.gates_changed = self._set_gates
-        self.rcc.reset_blocks = self._reset_peripherals
+        self.wire({
+            **{("AHB1ENR", port.name): (port,) for port in self.ports.values()},
+            ("AHB1ENR", "DMA2"): (self.dma2,), ("APB1ENR", "PWR"): (self.pwr,), ("APB2ENR", "USART1"): (self.usart1,),
+        }, self._check_speed)  # fmt: skip
+        self.pwr.changed = self.flash.timing_changed = self._check_speed
         self.reset()
-
-    @property
-    def contents(self) -> np.ndarray:
-        return self.flash.array
-
-    @property
-    def serial(self) -> PlainUsart:
-        return self.usart1
-
-    def reset(self) -> None:
-        super().reset()
-        self._set_gates()
-
-    def _port(self, letter: str, on_pin: Callable[[str, int, int, int], None]) -> Stm32GpioPort:
-        resets = _GPIO_RESET.get(letter, {"MODER": 0})
-        return Stm32GpioPort(letter, lambda pin, level: on_pin(letter, pin, level, self.clock.now), 0x40020000, resets)
 
     def _usart1_pins(self) -> tuple[bool, bool]:
         tx, rx = (self.ports[port].alternate(pin) == USART1_AF for port, pin in (TX_PIN, RX_PIN))
         return tx, rx
-
-    def _set_gates(self) -> None:
-        for i, port in enumerate(self.ports.values()):
-            port.clocked = bool(self.rcc.value["AHB1ENR"] >> i & 1)
-            port.clock_name = f"RCC_AHB1ENR.{port.name}EN"
-        for block, register, gate in (
-            (self.dma2, "AHB1ENR", "DMA2"),
-            (self.pwr, "APB1ENR", "PWR"),
-            (self.usart1, "APB2ENR", "USART1"),
-        ):
-            block.clocked = bool(self.rcc.field(register, gate))
-            block.clock_name = f"RCC_{register}.{gate}EN"
-
-    def _reset_peripherals(self, register: str, bits: int) -> None:
-        blocks: dict[str, dict[str, Block]] = {
-            "AHB1RSTR": {"DMA2": self.dma2, **{port.name: port for port in self.ports.values()}},
-            "APB1RSTR": {"PWR": self.pwr},
-            "APB2RSTR": {"USART1": self.usart1},
-        }
-        for name, block in blocks.get(register, {}).items():
-            if bits & self.rcc.mask(register, name):
-                block.reset()
 
     def _check_over_drive(self) -> None:
         """Raise ModelFault if over-drive may not be switched (RM0385, PWR: entering and exiting over-drive mode).

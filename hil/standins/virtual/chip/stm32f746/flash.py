@@ -78,9 +78,7 @@ class Stm32F746Flash(Block):
 
     def write_keyr(self, _old: int, _new: int, key: int) -> None:
         if not self.value["CR"] & LOCK or key != KEYS[self._keys]:
-            raise ModelFault(
-                f"FLASH_KEYR is written with 0x{key:08X} out of sequence: the flash stays locked until reset"
-            )
+            raise ModelFault(f"FLASH_KEYR is written with 0x{key:08X} out of sequence: it stays locked until reset")
         self._keys += 1
         if self._keys == len(KEYS):
             self._keys = 0

@@ -57,14 +57,7 @@ def signature(rng: np.random.Generator, flash_bytes: int) -> Rom:
 def rom_table() -> Rom:
     """Return the chip's ROM table, which lists that of the processor (STMicroelectronics, JEP106 0x20, part 0x449)."""
     ids = {
-        0xFE0: DEV_ID & 0xFF,
-        0xFE4: DEV_ID >> 8,
-        0xFE8: 0x20 >> 4 | 8,
-        0xFEC: 0,
-        0xFD0: 0,
-        0xFF0: 0x0D,
-        0xFF4: 0x10,
-        0xFF8: 0x05,
-        0xFFC: 0xB1,
-    }
+        0xFE0: DEV_ID & 0xFF, 0xFE4: DEV_ID >> 8, 0xFE8: 0x20 >> 4 | 8, 0xFEC: 0, 0xFD0: 0, 0xFF0: 0x0D, 0xFF4: 0x10,
+        0xFF8: 0x05, 0xFFC: 0xB1,
+    }  # fmt: skip
     return Rom("chip ROM table", ROM_TABLE, {0: 0x00001003} | ids)

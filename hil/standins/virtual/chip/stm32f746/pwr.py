@@ -64,9 +64,7 @@ class Stm32F746Pwr(Block):
             self._ready = self._clock.now + OVER_DRIVE_PS
         if new & ~old & ODSWEN:
             if not old & ODEN or self._clock.now < self._ready:
-                raise ModelFault(
-                    "PWR_CR1.ODSWEN is set before over-drive is ready; set ODEN and wait for PWR_CSR1.ODRDY"
-                )
+                raise ModelFault("PWR_CR1.ODSWEN is set before over-drive is ready; set ODEN, wait for PWR_CSR1.ODRDY")
             self._switched = self._clock.now + SWITCH_PS
         self.value["CR1"] = new
         self.changed()

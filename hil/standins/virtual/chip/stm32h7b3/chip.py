@@ -11,21 +11,19 @@ from functools import partial
 import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
-from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.debug import Rom
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.line_uart import UartWiring
 from hil.standins.virtual.chip.memories import Memory
-from hil.standins.virtual.chip.stm32.dma import DmaWiring
-from hil.standins.virtual.chip.stm32.dma_usart import DmaUsart
-from hil.standins.virtual.chip.stm32.gpio import Stm32GpioPort
-from hil.standins.virtual.chip.stm32h7b3.dmamux import DMA1_IRQS, USART1, Dma1, Dmamux1
+from hil.standins.virtual.chip.stm32.chip import USART1, USART1_AF, USART1_IRQ, Stm32
+from hil.standins.virtual.chip.stm32.usart import DmaUsart
+from hil.standins.virtual.chip.stm32h7b3.dmamux import DMA1_IRQS, Dma1, Dmamux1
 from hil.standins.virtual.chip.stm32h7b3.flash import Stm32H7b3Flash
 from hil.standins.virtual.chip.stm32h7b3.identity import Stm32H7b3DbgMcu, SysCfg
 from hil.standins.virtual.chip.stm32h7b3.pwr import Stm32H7b3Pwr
 from hil.standins.virtual.chip.stm32h7b3.rcc import HSI_HZ, Stm32H7b3Rcc
-from hil.standins.virtual.chip.uart_wiring import UartWiring
 
 # The core has the instructions of Armv7E-M and floating point in single and double precision (FPv5-D16).
 # The program sees a Cortex-M7 r1p1 with 16 KB of each cache and 16 MPU regions (RM0455, Cortex-M7 configuration).
@@ -36,24 +34,23 @@ CORE = CoreSpec(
 )  # fmt: skip
 KB = 1024
 MEMORIES = (
-    Memory("flash", 0x08000000, 2048 * KB, writable=False),
-    Memory("itcm", 0x00000000, 64 * KB),
-    Memory("dtcm", 0x20000000, 128 * KB),
-    Memory("axi", 0x24000000, 1024 * KB),
-    Memory("ahb1", 0x30000000, 64 * KB),
-    Memory("ahb2", 0x30010000, 64 * KB),
-    Memory("srd", 0x38000000, 32 * KB),
-)
+    Memory("flash", 0x08000000, 2048 * KB, writable=False), Memory("itcm", 0x00000000, 64 * KB),
+    Memory("dtcm", 0x20000000, 128 * KB), Memory("axi", 0x24000000, 1024 * KB), Memory("ahb1", 0x30000000, 64 * KB),
+    Memory("ahb2", 0x30010000, 64 * KB), Memory("srd", 0x38000000, 32 * KB),
+)  # fmt: skip
 PERIPHERALS = (0x40000000, 0x20000000), (0xE0000000, 0x00100000), (0x08FFF000, 0x1000)
 UNIQUE_ID, UNIQUE_ID_BYTES = 0x08FFF800, 12
-USART1_IRQ, USART1_AF, TX_PIN, RX_PIN = 37, 7, 9, 10
+TX_PIN, RX_PIN = 9, 10
 # DS13195, general operating conditions: highest clock of the core and of the APBs by voltage scale.
 CORE_LIMIT_HZ = {0: 280_000_000, 1: 225_000_000, 2: 160_000_000, 3: 88_000_000}
 DMA_REACHES = ("axi", "ahb1", "ahb2", "srd")  # not the TCMs (RM0455, system architecture)
+# RM0455, GPIOx_MODER, OSPEEDR, PUPDR: JTAG/SWD on PA13-15 and PB3-4.
+_GPIO_RESET = {"A": {"MODER": 0xABFFFFFF, "OSPEEDR": 0x0C000000, "PUPDR": 0x64000000},
+               "B": {"MODER": 0xFFFFFEBF, "OSPEEDR": 0x000000C0, "PUPDR": 0x00000100}}  # fmt: skip
 _GATED = {"ahb1": ("AHB2ENR", "AHBSRAM1"), "ahb2": ("AHB2ENR", "AHBSRAM2"), "srd": ("AHB4ENR", "SRDSRAM")}
 
 
-class Stm32H7B3(Chip):
+class Stm32H7B3(Stm32):
     """An STM32H7B3.
 
     Args:
@@ -64,45 +61,28 @@ class Stm32H7B3(Chip):
         hse_hz: frequency of the crystal on the board, 0 for none.
     """
 
+    rcc: Stm32H7b3Rcc
+
     def __init__(
         self, rng: np.random.Generator, send: Callable[[int], None], on_pin: Callable[[str, int, int, int], None],
         log: Callable[[str], None], hse_hz: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(CORE, MEMORIES, PERIPHERALS, log)
-        for memory in MEMORIES[1:]:
-            self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
+        super().__init__(CORE, MEMORIES, PERIPHERALS, log, rng)
         self.flash = Stm32H7b3Flash(self.clock, self.core, self.flash_power, log)
         self.pwr = Stm32H7b3Pwr(self.clock)
         self.rcc = Stm32H7b3Rcc(self.clock, hse_hz)
-        self.ports = {letter: self._port(letter, on_pin) for letter in "ABCDEFGHIJK"}
+        for letter in "ABCDEFGHIJK":
+            self.make_port(letter, on_pin, 0x58020000, _GPIO_RESET.get(letter, {}))
         self.dmamux1 = Dmamux1("DMAMUX1", 0x40020800)
-        self.dma1 = Dma1(
-            "DMA1",
-            0x40020000,
-            self.core,
-            DMA_REACHES,
-            DmaWiring(
-                request=self.dmamux1.request,
-                drive=lambda i, high: self.nvic.set_line(DMA1_IRQS[i], high),
-                sync=lambda: self.usart1.update(self.clock.now),
-                started=lambda _request: self.usart1.serve(),
-            ),
-        )
+        wires = self.dma_wiring(self.dmamux1.request, DMA1_IRQS)
+        self.dma1 = Dma1("DMA1", 0x40020000, self.core, DMA_REACHES, wires)
         wiring = UartWiring(
             self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high), send
         )
         self.usart1 = DmaUsart("USART1", USART1, self.clock, wiring, self.dma1.stream)
         self.syscfg = SysCfg("SYSCFG", 0x58000400)
-        for block in (
-            self.flash,
-            self.pwr,
-            self.rcc,
-            self.syscfg,
-            self.dma1,
-            self.dmamux1,
-            self.usart1,
-            *self.ports.values(),
-        ):
+        own = (self.flash, self.pwr, self.rcc, self.syscfg, self.dma1, self.dmamux1, self.usart1)
+        for block in (*own, *self.ports.values()):
             self.add(block, 0x400)
         dbgmcu = Stm32H7b3DbgMcu("DBGMCU", 0x5C001000)
         self.bus.attach(dbgmcu, 0x400)
@@ -111,71 +91,36 @@ class Stm32H7B3(Chip):
         self.bus.attach(private, 0x400)
         words = {i: int(rng.integers(0, 1 << 32)) for i in range(0, UNIQUE_ID_BYTES, 4)}
         self.bus.attach(Rom("unique id", UNIQUE_ID, words), 0x10)
-        self.rcc.changed = self.pwr.scale_changed = self.flash.timing_changed = self._check_speed
-        self.rcc.gates_changed = self._set_gates
-        self.rcc.reset_blocks = self._reset_peripherals
+        self.wire({
+            **{("AHB4ENR", port.name): (port,) for port in self.ports.values()},
+            ("AHB1ENR", "DMA1"): (self.dma1, self.dmamux1), ("APB2ENR", "USART1"): (self.usart1,),
+            ("APB4ENR", "SYSCFG"): (self.syscfg,),
+        }, self._check_speed)  # fmt: skip
+        self.pwr.scale_changed = self.flash.timing_changed = self._check_speed
         self.reset()
-
-    @property
-    def contents(self) -> np.ndarray:
-        return self.flash.array
-
-    @property
-    def serial(self) -> DmaUsart:
-        return self.usart1
-
-    def reset(self) -> None:
-        super().reset()
-        self._set_gates()
-
-    def _port(self, letter: str, on_pin: Callable[[str, int, int, int], None]) -> Stm32GpioPort:
-        return Stm32GpioPort(letter, lambda pin, level: on_pin(letter, pin, level, self.clock.now))
 
     def _usart1_pins(self) -> tuple[bool, bool]:
         port = self.ports["A"]
         return port.alternate(TX_PIN) == USART1_AF, port.alternate(RX_PIN) == USART1_AF
 
-    def _set_gates(self) -> None:
-        for i, port in enumerate(self.ports.values()):
-            port.clocked = bool(self.rcc.value["AHB4ENR"] >> i & 1)
-            port.clock_name = f"RCC_AHB4ENR.{port.name}EN"
-        for block in (self.dma1, self.dmamux1):
-            block.clocked = bool(self.rcc.field("AHB1ENR", "DMA1"))
-            block.clock_name = "RCC_AHB1ENR.DMA1EN"
-        self.usart1.clocked = bool(self.rcc.field("APB2ENR", "USART1"))
-        self.usart1.clock_name = "RCC_APB2ENR.USART1EN"
-        self.syscfg.clocked = bool(self.rcc.field("APB4ENR", "SYSCFG"))
-        self.syscfg.clock_name = "RCC_APB4ENR.SYSCFGEN"
+    def set_gates(self) -> None:
+        super().set_gates()
         for memory, (register, gate) in _GATED.items():
             self.core.open(memory, bool(self.rcc.field(register, gate)))
-
-    def _reset_peripherals(self, register: str, bits: int) -> None:
-        if register == "AHB1RSTR" and bits & self.rcc.mask("AHB1RSTR", "DMA1"):
-            self.dma1.reset()
-            self.dmamux1.reset()
-        if register == "APB2RSTR" and bits & self.rcc.mask("APB2RSTR", "USART1"):
-            self.usart1.reset()
-        if register == "AHB4RSTR":
-            for i, port in enumerate(self.ports.values()):
-                if bits >> i & 1:
-                    port.reset()
 
     def _check_speed(self) -> None:
         """Raise ModelFault if voltage or flash timing do not allow the present clocks."""
         scale = self.pwr.scale
+        limit = CORE_LIMIT_HZ[scale]
         core, ahb = self.rcc.core_hz(), self.rcc.ahb_hz()
         self.systick.frequency_changed()
-        if core > CORE_LIMIT_HZ[scale]:
-            raise ModelFault(f"the core runs at {core} Hz, voltage scale {scale} allows {CORE_LIMIT_HZ[scale]} Hz")
+        if core > limit:
+            raise ModelFault(f"the core runs at {core} Hz, voltage scale {scale} allows {limit} Hz")
         for bus in (1, 2, 3, 4):
-            if self.rcc.apb_hz(bus) > CORE_LIMIT_HZ[scale] // 2 and core != HSI_HZ:
-                raise ModelFault(
-                    f"APB{bus} runs at {self.rcc.apb_hz(bus)} Hz, scale {scale} allows {CORE_LIMIT_HZ[scale] // 2}"
-                )
+            if self.rcc.apb_hz(bus) > limit // 2 and core != HSI_HZ:
+                raise ModelFault(f"APB{bus} runs at {self.rcc.apb_hz(bus)} Hz, scale {scale} allows {limit // 2}")
         if not self.flash.timing_is_enough(ahb, scale):
             acr = self.flash.value["ACR"]
-            raise ModelFault(
-                f"flash at {ahb} Hz and voltage scale {scale} needs more than FLASH_ACR = 0x{acr:02X} allows"
-            )
+            raise ModelFault(f"flash at {ahb} Hz and scale {scale} needs more than FLASH_ACR = 0x{acr:02X} allows")
         if core > CORE_LIMIT_HZ[3] and not self.pwr.scale_is_stable():
             raise ModelFault(f"the core changes to {core} Hz before the voltage is ready; wait for PWR_SRDCR.VOSRDY")

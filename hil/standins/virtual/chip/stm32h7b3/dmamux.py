@@ -8,11 +8,11 @@ from __future__ import annotations
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Block, Register
 from hil.standins.virtual.chip.stm32 import dma
+from hil.standins.virtual.chip.stm32.chip import USART1
 from hil.standins.virtual.chip.stm32.dma import DmaRequest
 
 DMA1_IRQS = (11, 12, 13, 14, 15, 16, 17, 47)
 CHANNELS, GENERATORS = 16, 8
-USART1 = 0x40011000
 # RM0455, DMAMUX1: assignment of multiplexer inputs to resources.
 _REQUESTS = {41: DmaRequest("USART1_RX", USART1 + 0x24, False), 42: DmaRequest("USART1_TX", USART1 + 0x28, True)}
 _CHANNEL = "DMAREQ_ID:0-6 SOIE:8/x EGE:9/x SE:16/x SPOL:17-18/x NBREQ:19-23/x SYNC_ID:24-26/x"

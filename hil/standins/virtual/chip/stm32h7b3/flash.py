@@ -134,9 +134,7 @@ class Stm32H7b3Flash(Block):
 
     def _key(self, bank: int, key: int) -> None:
         if not self.field(f"CR{bank}", "LOCK") or key != KEYS[self._keys[bank]]:
-            raise ModelFault(
-                f"FLASH_KEYR{bank} is written with 0x{key:08X} out of sequence: the bank stays locked until reset"
-            )
+            raise ModelFault(f"FLASH_KEYR{bank} is written with 0x{key:08X} out of sequence: it stays locked")
         self._keys[bank] += 1
         if self._keys[bank] == len(KEYS):
             self._keys[bank] = 0
@@ -153,11 +151,11 @@ class Stm32H7b3Flash(Block):
             for place in range(WORD_SIZE):
                 if not self._filled >> place & 1:
                     self._data[place] = 0xFF
-            self._program()
+            self._program(self._word)
         if new & START:
             self._erase(bank, new)
         if not new & PG and self._word is not None and self._bank_of(self._word) == bank:
-            self._drop_buffer()
+            self._drop_buffer(self._word)
         programming = bool((self.value["CR1"] | self.value["CR2"]) & PG)
         if programming != self._guarded:
             self._guarded = programming
@@ -198,7 +196,7 @@ class Stm32H7b3Flash(Block):
             self._before = bytes(self._bytes[word : word + WORD_SIZE])
             self._filled = 0
         elif self._word != word:
-            self._drop_buffer()
+            self._drop_buffer(self._word)
             self._raise(bank, INCERR)
             raise ModelFault(f"write of 0x{address:08X} while another flash word is incomplete", address, "write")
         place = offset - word
@@ -211,11 +209,9 @@ class Stm32H7b3Flash(Block):
     def settle(self) -> None:
         """Program the flash word if the last store has completed it."""
         if self._word is not None and self._filled == (1 << WORD_SIZE) - 1:
-            self._program()
+            self._program(self._word)
 
-    def _program(self) -> None:
-        word = self._word
-        assert word is not None
+    def _program(self, word: int) -> None:
         bank = self._bank_of(word)
         if self._before != ERASED:
             self._log(f"the flash word at 0x{BASE + word:08X} is programmed without being erased")
@@ -227,9 +223,8 @@ class Stm32H7b3Flash(Block):
         self._core.code_changed()
         self._finish(bank, WORD_PS)
 
-    def _drop_buffer(self) -> None:
-        assert self._word is not None
-        self._bytes[self._word : self._word + WORD_SIZE] = self._before
+    def _drop_buffer(self, word: int) -> None:
+        self._bytes[word : word + WORD_SIZE] = self._before
         self._word = None
 
     # status

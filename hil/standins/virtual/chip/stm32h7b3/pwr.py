@@ -73,9 +73,7 @@ class Stm32H7b3Pwr(Block):
         else:
             self.supply_chosen = True
             if new & SUPPLY not in _VALID_SUPPLIES:
-                raise ModelFault(
-                    f"PWR_CR3 is set to 0x{new:08X}, not a supply configuration; only a power cycle can change it"
-                )
+                raise ModelFault(f"PWR_CR3 is set to 0x{new:08X}, not a supply configuration; power-cycle the chip")
             self._supply_ready = self._clock.now + SUPPLY_DELAY_PS
         self.value["CR3"] = new
 
@@ -90,14 +88,10 @@ class Stm32H7b3Pwr(Block):
         if old == new:
             return
         if not self.supply_chosen or self._clock.now < self._supply_ready:
-            raise ModelFault(
-                "PWR_SRDCR.VOS changes before the supply is chosen and ready; write PWR_CR3, wait for ACTVOSRDY"
-            )
+            raise ModelFault("PWR_SRDCR.VOS changes before the supply is chosen; write PWR_CR3, wait for ACTVOSRDY")
         before, after = 3 - (old >> VOS_SHIFT & 3), 3 - (new >> VOS_SHIFT & 3)
         if 0 in (before, after) and {before, after} != {0, 1}:
-            raise ModelFault(
-                f"PWR_SRDCR.VOS changes from scale {before} to {after}; scale 0 is only allowed from and to scale 1"
-            )
+            raise ModelFault(f"PWR_SRDCR.VOS changes from {before} to {after}; scale 0 is only allowed from and to 1")
         self.value["SRDCR"] = new
         self._scale_ready = self._clock.now + SCALE_DELAY_PS
         self.scale_changed()
