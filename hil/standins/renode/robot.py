@@ -11,7 +11,7 @@ from hil.errors import Blocked
 DEADLINE_S = 60.0  # for one command; the longest runs 10 ms of virtual time
 
 
-class _Timed(xmlrpc.client.Transport):
+class _TimedTransport(xmlrpc.client.Transport):
     def __init__(self, deadline_s: float) -> None:
         super().__init__()
         self._deadline_s = deadline_s
@@ -59,7 +59,7 @@ class Robot:
         self.last = " ".join(arguments) or keyword
         try:
             # One connection for each command: after a timeout, the late reply would be taken for that of the next one.
-            with xmlrpc.client.ServerProxy(self._url, transport=_Timed(self.deadline_s)) as server:
+            with xmlrpc.client.ServerProxy(self._url, transport=_TimedTransport(self.deadline_s)) as server:
                 reply = server.run_keyword(keyword, list(arguments))
         except xmlrpc.client.Fault as fault:
             raise Blocked("bench", f"Renode does not know {what} ({fault.faultString}): {_CURE}.") from fault

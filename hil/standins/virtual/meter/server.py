@@ -34,7 +34,7 @@ class InstrumentServer:
     def __init__(self, instrument: Instrument, log: Callable[[str], None] = lambda line: None) -> None:
         lock, accepts = threading.Lock(), same_user_only(log)
 
-        class Session(socketserver.StreamRequestHandler):
+        class Connection(socketserver.StreamRequestHandler):
             def handle(self) -> None:
                 while 0 < len(line := self.rfile.readline(LONGEST + 1)) <= LONGEST:
                     self._acknowledge()
@@ -57,7 +57,7 @@ class InstrumentServer:
             def verify_request(self, request: Any, client_address: Any) -> bool:
                 return accepts(request, client_address)
 
-        self._server = Server(("127.0.0.1", 0), Session)
+        self._server = Server(("127.0.0.1", 0), Connection)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(POLL_S,), name="instrument", daemon=True
         )
