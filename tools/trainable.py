@@ -11,6 +11,7 @@ import torch
 from torch.nn import functional
 
 from hil.training.graph.graph import Op
+from hil.training.graph.node import Float32Parameters
 from hil.training.networks.batch_norm import BatchNorm, folded
 from hil.training.networks.floating import FloatGraph, FloatLayer
 
@@ -58,15 +59,15 @@ class Trainable(torch.nn.Module):
         self.norms = torch.nn.ModuleDict()
         shapes = graph.shapes()
         for index, layer in enumerate(graph.layers):
-            if layer.weights is None or layer.bias is None:
+            if layer.own is None:
                 continue
-            self.weights[str(index)] = torch.nn.Parameter(torch.from_numpy(_to_torch(graph, index)))
-            self.biases[str(index)] = torch.nn.Parameter(torch.from_numpy(layer.bias.copy()))
+            self.weights[str(index)] = torch.nn.Parameter(torch.from_numpy(_to_torch(graph, index, layer.own.weights)))
+            self.biases[str(index)] = torch.nn.Parameter(torch.from_numpy(layer.own.bias.copy()))
             if recipe.normalized and shapes[index + 1][:2] != (
                 1,
                 1,
             ):  # not behind fully connected layers, nor in squeezes
-                self.norms[str(index)] = torch.nn.BatchNorm2d(len(layer.bias), recipe.epsilon)
+                self.norms[str(index)] = torch.nn.BatchNorm2d(len(layer.own.bias), recipe.epsilon)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the logits of images [n, channels, height, width], as real numbers."""
@@ -107,14 +108,13 @@ class Trainable(torch.nn.Module):
                     tensor.detach().numpy() for tensor in (norm.weight, norm.bias, norm.running_mean, norm.running_var)
                 )
                 w, b = folded(layers[index].op, w, b, BatchNorm(gamma, beta, mean, variance, norm.eps))
-            layers[index] = replace(layers[index], weights=w, bias=b)
+            layers[index] = replace(layers[index], own=Float32Parameters(w, b))
         return replace(self.graph, layers=tuple(layers))
 
 
-def _to_torch(graph: FloatGraph, index: int) -> np.ndarray:
+def _to_torch(graph: FloatGraph, index: int, weights: np.ndarray) -> np.ndarray:
     """Return a layer's weights as PyTorch lays them out: OIHW, depthwise C1HW, fully connected on CHW."""
-    layer, weights = graph.layers[index], graph.layers[index].weights
-    assert weights is not None
+    layer = graph.layers[index]
     if layer.op is Op.DEPTHWISE:
         return np.ascontiguousarray(weights.transpose(2, 0, 1)[:, None])
     if layer.op is Op.FULLY_CONNECTED:

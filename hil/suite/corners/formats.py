@@ -107,7 +107,10 @@ def in_affine8(
 
 def in_floats(floats: FloatGraph) -> Graph:
     """Return a float graph in `float32`, some of whose weights are -0 or subnormal, with equal logits in pairs."""
-    layers = [replace(layer, weights=_rare(layer.weights)) for layer in floats.layers]
+    layers = [
+        layer if layer.own is None else replace(layer, own=replace(layer.own, weights=_rare(layer.own.weights)))
+        for layer in floats.layers
+    ]
     layers[-1] = tied(layers[-1])
     return _checked(in_float32(replace(floats, layers=tuple(layers))))
 
@@ -200,9 +203,7 @@ def _hard_swish(x: np.ndarray, node: Tflite8Node) -> np.ndarray:
     return table.astype(np.int8)
 
 
-def _rare(weights: np.ndarray | None) -> np.ndarray | None:
-    if weights is None:
-        return None
+def _rare(weights: np.ndarray) -> np.ndarray:
     rare, flat = weights.copy(), np.arange(weights.size).reshape(weights.shape)
     rare[flat % 11 == 3] = -0.0
     rare[flat % 13 == 5] *= np.float32(2.0**-135)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from hil.training.graph.graph import Op
+from hil.training.graph.node import Float32Parameters
 from hil.training.networks.floating import FloatGraph, FloatLayer
 
 STEPS, MIDDLE, LARGEST = 255, 128, 126
@@ -25,17 +26,18 @@ def even(floats: FloatGraph, affine: bool = False, octaves: int = 1) -> FloatGra
 
 
 def _even(layer: FloatLayer, affine: bool, octaves: int) -> FloatLayer:
-    if layer.weights is None:
+    if layer.own is None:
         return layer
-    step = 2.0 ** math.ceil(math.log2(float(np.abs(layer.weights).max()) / LARGEST))
-    axes = tuple(range(layer.weights.ndim - 1)) if layer.op is Op.DEPTHWISE else tuple(range(1, layer.weights.ndim))
-    largest = np.abs(layer.weights).max(axis=axes, keepdims=True)
-    weights = np.rint(layer.weights / largest * LARGEST)
+    old = layer.own.weights
+    step = 2.0 ** math.ceil(math.log2(float(np.abs(old).max()) / LARGEST))
+    axes = tuple(range(old.ndim - 1)) if layer.op is Op.DEPTHWISE else tuple(range(1, old.ndim))
+    largest = np.abs(old).max(axis=axes, keepdims=True)
+    weights = np.rint(old / largest * LARGEST)
     if affine:
         weights.flat[0], weights.flat[-1] = -MIDDLE, STEPS - MIDDLE
     channels = np.moveaxis(weights, 0, -1) if layer.op is not Op.DEPTHWISE else weights
     channels *= 0.5 ** (np.arange(channels.shape[-1]) % octaves)
-    return replace(layer, weights=(weights * step).astype(np.float32))
+    return replace(layer, own=replace(layer.own, weights=(weights * step).astype(np.float32)))
 
 
 def at_knees(floats: FloatGraph) -> FloatGraph:
@@ -44,12 +46,12 @@ def at_knees(floats: FloatGraph) -> FloatGraph:
     layers = list(floats.layers)
     for index, layer in enumerate(layers):
         knees = (0, 6) if layer.activation == "relu6" else (-3, 3)
-        if layer.weights is None or (layer.activation == "none" and index + 1 not in swished):
+        if layer.own is None or (layer.activation == "none" and index + 1 not in swished):
             continue
-        assert layer.bias is not None and layer.op is not Op.DEPTHWISE
-        weights, bias = layer.weights.copy(), layer.bias.copy()
+        assert layer.op is not Op.DEPTHWISE
+        weights, bias = layer.own.weights.copy(), layer.own.bias.copy()
         weights[1:3], bias[1:3] = 0, knees
-        layers[index] = replace(layer, weights=weights, bias=bias)
+        layers[index] = replace(layer, own=Float32Parameters(weights, bias))
     return replace(floats, layers=tuple(layers))
 
 
@@ -62,22 +64,21 @@ def to_steps_of_two(low: float, high: float) -> tuple[float, float]:
 
 def scaled(floats: FloatGraph, exponents: Sequence[int]) -> FloatGraph:
     """Return a graph whose layers with weights have these times powers of two, one exponent a layer."""
-    of_layer = iter(exponents)
-    layers = (
-        layer if layer.weights is None else replace(layer, weights=layer.weights * np.float32(2.0 ** next(of_layer)))
-        for layer in floats.layers
-    )
+    of_layer, layers = iter(exponents), list(floats.layers)
+    for index, layer in enumerate(layers):
+        if layer.own is not None:
+            weights = layer.own.weights * np.float32(2.0 ** next(of_layer))
+            layers[index] = replace(layer, own=replace(layer.own, weights=weights))
     return replace(floats, layers=tuple(layers))
 
 
 def tied(layer: FloatLayer) -> FloatLayer:
     """Return a last layer whose outputs are equal in pairs, so that two are the largest; an odd one is as the first."""
-    assert layer.weights is not None and layer.bias is not None
-    as_one = [
-        channel - channel % 2 if channel + 1 < len(layer.bias) or channel % 2 else 0
-        for channel in range(len(layer.bias))
-    ]
-    return replace(layer, weights=layer.weights[as_one], bias=layer.bias[as_one])
+    if layer.own is None:
+        return layer
+    weights, bias = layer.own.weights, layer.own.bias
+    as_one = [channel - channel % 2 if channel + 1 < len(bias) or channel % 2 else 0 for channel in range(len(bias))]
+    return replace(layer, own=Float32Parameters(weights[as_one], bias[as_one]))
 
 
 def faint(floats: FloatGraph, head: int, width: float) -> FloatGraph:
@@ -86,8 +87,8 @@ def faint(floats: FloatGraph, head: int, width: float) -> FloatGraph:
     Softmax gives a half each, so the error of the logits is -1/2 and 1/2.
     """
     layer = floats.layers[head]
-    assert layer.weights is not None and layer.bias is not None and len(layer.weights) == 2
-    weights = np.zeros_like(layer.weights)
+    assert layer.own is not None and len(layer.own.weights) == 2
+    weights = np.zeros_like(layer.own.weights)
     weights[0, 0] = 2 * width
-    changed = replace(layer, weights=weights, bias=np.zeros_like(layer.bias))
+    changed = replace(layer, own=Float32Parameters(weights, np.zeros_like(layer.own.bias)))
     return replace(floats, layers=(*floats.layers[:head], changed, *floats.layers[head + 1 :]))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hil.training.graph.graph import POOLS, WEIGHTED, Op, Shape
+from hil.training.graph.node import Float32Parameters
 from hil.training.networks.floating import FloatGraph, FloatLayer
 
 Axis = tuple[int, int, int, int]  # kernel, stride, padding before, positions of the output
@@ -38,7 +39,7 @@ class DrawnLayer(FloatLayer):
         """Return the output's height, width and channels for those of the input."""
         if not self.rows[0]:
             return super().out_shape(shape)
-        outputs = shape[2] if self.weights is None or self.op is Op.DEPTHWISE else len(self.weights)
+        outputs = shape[2] if self.own is None or self.op is Op.DEPTHWISE else len(self.own.weights)
         return self.rows[3], self.columns[3], outputs
 
 
@@ -104,11 +105,11 @@ def _drawn(layer: Layer, graph: FloatGraph, rng: np.random.Generator) -> FloatLa
     elif layer.op is Op.DEPTHWISE:
         weights, outputs = (*area, shape[2]), shape[2]
     fan_in = math.prod(weights) // outputs
-    drawn = DrawnLayer(
-        layer.op, reads, (layer.gain * rng.normal(0.0, math.sqrt(2 / fan_in), weights)).astype(np.float32),
-        rng.normal(layer.bias, SPREAD_OF_BIASES, outputs).astype(np.float32), activation=layer.activation,
-        block=value % BLOCKS + 1,
-    )  # fmt: skip
+    own = Float32Parameters(
+        (layer.gain * rng.normal(0.0, math.sqrt(2 / fan_in), weights)).astype(np.float32),
+        rng.normal(layer.bias, SPREAD_OF_BIASES, outputs).astype(np.float32),
+    )
+    drawn = DrawnLayer(layer.op, reads, own, activation=layer.activation, block=value % BLOCKS + 1)
     if layer.op is Op.FULLY_CONNECTED:
         return drawn
     return replace(drawn, kernel=area, rows=rows, columns=columns)

@@ -96,11 +96,10 @@ def _unpack(archive: Path, folder: str, names: Sequence[str], scratch: Path) -> 
     packed = _run("dpkg-deb", ["dpkg-deb", "--fsys-tarfile", str(archive)], str(scratch))
     try:
         with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-            members = {member.name.removeprefix("./"): member for member in tar.getmembers() if member.isreg()}
+            opened = ((member.name, tar.extractfile(member)) for member in tar.getmembers() if member.isreg())
+            files = {name.removeprefix("./"): file for name, file in opened if file is not None}
             for name in names:
-                file = tar.extractfile(members[f"{folder}/{name}"])
-                assert file is not None  # a regular file
-                (scratch / name).write_bytes(take(file, LARGEST, name, ANOTHER))
+                (scratch / name).write_bytes(take(files[f"{folder}/{name}"], LARGEST, name, ANOTHER))
     except (tarfile.TarError, KeyError, ValueError, EOFError) as error:
         raise RigError(f"the package {archive.name} cannot be read ({error})") from error
 

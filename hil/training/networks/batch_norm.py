@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hil.training.graph.graph import Op
+from hil.training.graph.node import Float32Parameters
 from hil.training.networks.floating import FloatGraph
 
 EPSILON = 1e-5
@@ -54,12 +55,14 @@ def normalized(graph: FloatGraph, images: np.ndarray) -> FloatGraph:
     """
     layers = list(graph.layers)
     for index, layer in enumerate(layers[:-1]):
-        if layer.weights is None or layer.bias is None:
+        if layer.own is None:
             continue
         until = replace(graph, layers=(*layers[:index], replace(layer, activation="none")))
-        found = until.values(images)[-1].reshape(-1, len(layer.bias))
-        ones = np.ones(len(layer.bias))
+        found = until.values(images)[-1].reshape(-1, len(layer.own.bias))
+        ones = np.ones(len(layer.own.bias))
         mean, variance = (moment.astype(np.float32) for moment in (found.mean(axis=0), found.var(axis=0)))
-        weights, bias = folded(layer.op, layer.weights, layer.bias, BatchNorm(ones, 0 * ones, mean, variance))
-        layers[index] = replace(layer, weights=weights, bias=bias)
+        norm = BatchNorm(ones, 0 * ones, mean, variance)
+        layers[index] = replace(
+            layer, own=Float32Parameters(*folded(layer.op, layer.own.weights, layer.own.bias, norm))
+        )
     return replace(graph, layers=tuple(layers))

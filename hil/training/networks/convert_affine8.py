@@ -138,10 +138,9 @@ def _affine8_nodes(
         of_reads, own, name = [scales[value] for value in layer.reads], None, f"layer {index} of {graph.name}"
         lowest, highest = LIMITS["none" if layer.op in POOLS else layer.activation]
         limits = max(lowest, -LARGEST_FLOAT), min(highest, LARGEST_FLOAT)
-        if layer.weights is not None:
-            assert layer.bias is not None
-            weights, scale, zero = quantized_weights(name, layer.weights)
-            own = Affine8Parameters(weights, layer.bias.astype(F), scale, zero)
+        if layer.own is not None:
+            weights, scale, zero = quantized_weights(name, layer.own.weights)
+            own = Affine8Parameters(weights, layer.own.bias.astype(F), scale, zero)
         low, high = 0.0, 0.0
         if layer.op not in POOLS:
             least = STEPS * _least_step(layer, of_reads, own)

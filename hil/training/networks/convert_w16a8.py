@@ -87,10 +87,8 @@ def from_floats(graph: FloatGraph, images: np.ndarray, largest: int = W16) -> Gr
             name, layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window, layer.block,
             *act_limits(layer.activation, scale, zero), scale, zero, None, factors,
         )  # fmt: skip
-        if layer.weights is not None:
-            assert layer.bias is not None
-            own = parameters(node, first, layer.weights, layer.bias, largest)
-            node = replace(node, own=own)
+        if layer.own is not None:
+            node = replace(node, own=parameters(node, first, layer.own.weights, layer.own.bias, largest))
         layers.append(node)
     return _checked(Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO))
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from hil.training.graph.graph import Op, Shape
+from hil.training.graph.node import Float32Parameters
 from hil.training.networks.floating import FloatGraph, FloatLayer
 
 CALIBRATION = 1  # second word of the seed of the images; weights have the seed alone
@@ -113,7 +114,8 @@ class Drawing:
         bias = np.zeros(channels, np.float32)
         if activation == "hard_sigmoid":  # of weights and biases as drawn: x / 6 + 1 / 2
             weights, bias = weights / np.float32(6), bias + np.float32(0.5)
-        self._push(FloatLayer(op, (self.value,), weights, bias, kernel, stride, pad, activation, self.block))
+        own = Float32Parameters(weights, bias)
+        self._push(FloatLayer(op, (self.value,), own, kernel, stride, pad, activation, self.block))
 
     def _push(self, layer: FloatLayer) -> None:
         self._shapes.append(layer.out_shape(self._shapes[layer.reads[0]]))

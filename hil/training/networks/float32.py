@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,13 +19,14 @@ def drawn(graph: FloatGraph, seed: int) -> Graph:
     rng = np.random.Generator(np.random.PCG64(seed))
     layers = []
     for layer in graph.layers:
-        if layer.weights is not None:
-            area = layer.kernel[0] * layer.kernel[1] or 1
-            channels = layer.weights.shape[-1] if layer.op is Op.DEPTHWISE else len(layer.weights)
-            fan_in = area if layer.op is Op.DEPTHWISE else layer.weights[0].size
+        if layer.own is not None:
+            area, shape = layer.kernel[0] * layer.kernel[1] or 1, layer.own.weights.shape
+            channels = shape[-1] if layer.op is Op.DEPTHWISE else shape[0]
+            fan_in = area if layer.op is Op.DEPTHWISE else math.prod(shape[1:])
             fan_out = area if layer.op is Op.DEPTHWISE else area * channels
-            weights, _ = xavier_uniform(layer.weights.shape, fan_in, fan_out, rng)
-            layer = replace(layer, weights=weights.astype(np.float32), bias=np.zeros(channels, np.float32))
+            weights, _ = xavier_uniform(shape, fan_in, fan_out, rng)
+            own = Float32Parameters(weights.astype(np.float32), np.zeros(channels, np.float32))
+            layer = replace(layer, own=own)
         layers.append(layer)
     return in_float32(replace(graph, layers=tuple(layers)))
 
@@ -76,19 +78,15 @@ def in_real(graph: Graph, layer: FloatLayer, node: Tflite8Node) -> FloatLayer:
     scale = node.own.scale.astype(np.float64)
     outputs = node.own.weights.ndim - 1 if node.op is Op.DEPTHWISE else 0  # axis of the output channels
     by_channel = np.moveaxis(node.own.weights.astype(np.float64), outputs, -1) * scale
-    return replace(
-        layer,
-        weights=np.ascontiguousarray(np.moveaxis(by_channel, -1, outputs)).astype(np.float32),
-        bias=(node.own.bias * graph.scale_of(node.reads[0]) * scale).astype(np.float32),
+    own = Float32Parameters(
+        np.ascontiguousarray(np.moveaxis(by_channel, -1, outputs)).astype(np.float32),
+        (node.own.bias * graph.scale_of(node.reads[0]) * scale).astype(np.float32),
     )
+    return replace(layer, own=own)
 
 
 def float_node(name: str, layer: FloatLayer, in_shape: Shape, out_shape: Shape) -> Float32Node:
     """Return a layer in `float32`."""
-    own = None
-    if layer.weights is not None:
-        assert layer.bias is not None
-        own = Float32Parameters(layer.weights, layer.bias)
     low, high = LIMITS["none" if layer.op in POOLS else layer.activation]
     limits = max(low, -LARGEST_FLOAT), min(high, LARGEST_FLOAT)
-    return Float32Node(name, layer.op, layer.reads, in_shape, out_shape, *layer.window, layer.block, *limits, own)
+    return Float32Node(name, layer.op, layer.reads, in_shape, out_shape, *layer.window, layer.block, *limits, layer.own)

@@ -14,6 +14,7 @@ import numpy as np
 from hil.bounded_npz import read_npz
 from hil.errors import RigError
 from hil.packaged import packaged_folder
+from hil.training.graph.node import Float32Parameters
 from hil.training.networks.floating import FloatGraph
 
 WEIGHTS = packaged_folder("fixtures/weights", "fixtures/weights")
@@ -25,10 +26,8 @@ Ranges = list[tuple[float, float]]
 def write_weights(path: Path, graph: FloatGraph, ranges: Ranges) -> None:
     """Write weights, biases and ranges of a graph."""
     arrays = {"ranges": np.array(ranges, np.float32)}
-    with_weights = [layer for layer in graph.layers if layer.weights is not None]
-    for number, layer in enumerate(with_weights):
-        assert layer.weights is not None and layer.bias is not None
-        arrays |= {f"w{number}": layer.weights, f"b{number}": layer.bias}
+    for number, own in enumerate(layer.own for layer in graph.layers if layer.own is not None):
+        arrays |= {f"w{number}": own.weights, f"b{number}": own.bias}
     np.savez(path, **arrays)  # type: ignore[arg-type]
 
 
@@ -39,16 +38,15 @@ def read_weights(path: Path, shape: FloatGraph) -> tuple[FloatGraph, Ranges]:
         RigError: the file is missing or damaged, or belongs to another shape.
     """
     arrays, layers = read_npz(path, CURE, LARGEST), list(shape.layers)
-    places = [index for index, layer in enumerate(layers) if layer.weights is not None]
+    owns = {index: layer.own for index, layer in enumerate(layers) if layer.own is not None}
     expected = {"ranges": (len(layers), 2)}
-    for number, index in enumerate(places):
-        weights, bias = layers[index].weights, layers[index].bias
-        assert weights is not None and bias is not None
-        expected |= {f"w{number}": weights.shape, f"b{number}": bias.shape}
+    for number, own in enumerate(owns.values()):
+        expected |= {f"w{number}": own.weights.shape, f"b{number}": own.bias.shape}
     found = {name: array.shape for name, array in arrays.items()}
     if found != expected or any(array.dtype != np.float32 for array in arrays.values()):
         raise RigError(f"{path} does not hold the weights of {shape.name}: {CURE}.")
-    for number, index in enumerate(places):
-        layers[index] = replace(layers[index], weights=arrays[f"w{number}"], bias=arrays[f"b{number}"])
+    for number, index in enumerate(owns):
+        own = Float32Parameters(arrays[f"w{number}"], arrays[f"b{number}"])
+        layers[index] = replace(layers[index], own=own)
     ranges = [(float(low), float(high)) for low, high in arrays["ranges"]]
     return replace(shape, layers=tuple(layers)), ranges

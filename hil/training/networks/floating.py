@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.training.graph.graph import Op, Shape
+from hil.training.graph.node import Float32Parameters
 
 LIMITS = {"none": (-np.inf, np.inf), "relu": (0.0, np.inf), "relu6": (0.0, 6.0), "hard_sigmoid": (0.0, 1.0)}
 """The limits of the activations. A hard sigmoid is `clamp(x / 6 + 1 / 2, 0, 1)`: its layer's weights are already
@@ -21,9 +22,8 @@ class FloatLayer:
     Attributes:
         op: the operation.
         reads: 0 is the network's input, v the output of layer v - 1; two for an add and a multiply.
-        weights: float32, [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in] (fully_connected,
-            HWC); else None.
-        bias: float32 [out], else None.
+        own: weights [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in] (fully_connected, HWC),
+            and bias [out]; None of an operation without.
         kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
         activation: one of `LIMITS`.
         block: of sparse training, 1..4; 0 without weights.
@@ -31,8 +31,7 @@ class FloatLayer:
 
     op: Op
     reads: tuple[int, ...]
-    weights: np.ndarray | None = None
-    bias: np.ndarray | None = None
+    own: Float32Parameters | None = None
     kernel: tuple[int, int] = (0, 0)
     stride: int = 0
     pad: int = 0
@@ -47,8 +46,8 @@ class FloatLayer:
     def out_shape(self, shape: Shape) -> Shape:
         """Return the output's height, width and channels for those of the input."""
         height, width, channels = shape
-        if self.weights is not None and self.op is not Op.DEPTHWISE:
-            channels = len(self.weights)
+        if self.own is not None and self.op is not Op.DEPTHWISE:
+            channels = len(self.own.weights)
         if self.op is Op.FULLY_CONNECTED:
             return 1, 1, channels
         if self.op in (Op.ADD, Op.HARD_SWISH, Op.MULTIPLY):
@@ -101,7 +100,9 @@ class FloatGraph:
 def _run(layer: FloatLayer, reads: list[np.ndarray], shape: Shape) -> np.ndarray:
     x = reads[0]
     out: np.ndarray
-    if layer.op is Op.ADD:
+    if layer.own is not None:
+        out = _weighted(layer, layer.own, x, shape)
+    elif layer.op is Op.ADD:
         out = x + reads[1]
     elif layer.op is Op.MULTIPLY:
         out = x * reads[1]
@@ -109,19 +110,16 @@ def _run(layer: FloatLayer, reads: list[np.ndarray], shape: Shape) -> np.ndarray
         out = x * np.clip(x + 3, 0, 6) / 6
     elif layer.op is Op.MAX_POOL:
         out = _over_taps(layer, x, shape, -np.inf, lambda out, tap, _: np.maximum(out, tap))
-    elif layer.op is Op.AVERAGE_POOL:
+    else:
         total, ones = (
             _over_taps(layer, array, shape, 0.0, lambda out, tap, _: out + tap) for array in (x, np.ones_like(x[:1]))
         )
         out = total / ones
-    else:
-        out = _weighted(layer, x, shape)
     return out
 
 
-def _weighted(layer: FloatLayer, x: np.ndarray, shape: Shape) -> np.ndarray:
-    assert layer.weights is not None and layer.bias is not None
-    weights = layer.weights
+def _weighted(layer: FloatLayer, own: Float32Parameters, x: np.ndarray, shape: Shape) -> np.ndarray:
+    weights = own.weights
     sums: np.ndarray
     if layer.op is Op.FULLY_CONNECTED:
         sums = (x.reshape(len(x), -1) @ weights.T).reshape(len(x), *shape)
@@ -129,7 +127,7 @@ def _weighted(layer: FloatLayer, x: np.ndarray, shape: Shape) -> np.ndarray:
         sums = _over_taps(layer, x, shape, 0.0, lambda out, tap, at: out + tap * weights[at])
     else:
         sums = _over_taps(layer, x, shape, 0.0, lambda out, tap, at: out + tap @ weights[:, at[0], at[1]].T)
-    out: np.ndarray = sums + layer.bias
+    out: np.ndarray = sums + own.bias
     return out
 
 

@@ -83,7 +83,7 @@ def _reset(name: str, seed: int, weights: str, classes: int | None = None) -> tu
     floats, of_values = _pretrained(name, seed, weights)
     shape = MBEDNETS[weights]
     drawn = shape(name, seed) if classes is None else shape(name, seed, classes=classes)
-    first = [index for index, layer in enumerate(drawn.layers) if layer.weights is not None][-RESET]
+    first = [index for index, layer in enumerate(drawn.layers) if layer.own is not None][-RESET]
     floats = replace(drawn, layers=(*floats.layers[:first], *drawn.layers[first:]))
     found = ranges(floats, calibration_images(floats.in_shape, seed, DRAWN_IMAGES))
     return floats, [*of_values[:first], *found[first:]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hil.training.graph.graph import Graph
-from hil.training.graph.node import Tflite8Node, WithBias
+from hil.training.graph.node import Float32Parameters, Tflite8Node, WithBias
 from hil.training.networks.drawing import calibration_images
 from hil.training.networks.float32 import floats_of
 from hil.training.networks.floating import FloatGraph
@@ -74,6 +74,6 @@ def clipped(graph: Graph) -> Graph:
 def _in_floats(graph: Graph, head: Head) -> FloatGraph:
     """Return the network in floats, the last layer with other weights and biases."""
     floats = floats_of(graph)
-    weights, bias = (array.astype(np.float32) for array in head)
-    last = replace(floats.layers[-1], weights=weights, bias=bias)
-    return replace(floats, layers=(*floats.layers[:-1], last), classes=len(bias))
+    own = Float32Parameters(*(array.astype(np.float32) for array in head))
+    last = replace(floats.layers[-1], own=own)
+    return replace(floats, layers=(*floats.layers[:-1], last), classes=len(own.bias))

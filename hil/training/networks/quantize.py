@@ -13,8 +13,8 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.factors import act_limits, add_factors, multiplier_of, nearest
 from hil.training.graph.graph import POOLS, Graph, Op, named
-from hil.training.graph.node import Tflite8Node, Tflite8Parameters
-from hil.training.networks.floating import FloatGraph, FloatLayer
+from hil.training.graph.node import Float32Parameters, Tflite8Node, Tflite8Parameters
+from hil.training.networks.floating import FloatGraph
 
 INPUT_SCALE, INPUT_ZERO = float(np.float32(1 / 255)), -128
 LARGEST_WEIGHT, LARGEST_BIAS = 126, 2**30 - 2**20
@@ -62,7 +62,7 @@ def quantized_from(
         scale, zero = grids[index + 1]
         act_min, act_max = act_limits(layer.activation, scale, zero)
         inputs = [grids[value][0] for value in layer.reads]
-        own = None if layer.weights is None else _parameters(layer, inputs[0], scale)
+        own = None if layer.own is None else _parameters(layer.op, layer.own, inputs[0], scale)
         factors = add_factors(inputs[0], inputs[1], scale) if layer.op is Op.ADD else None
         layers.append(
             Tflite8Node(
@@ -99,18 +99,17 @@ def grid_of(low: float, high: float) -> tuple[float, int]:
     return scale, int(np.clip(nearest(-128 - low / scale), -128, 127))
 
 
-def _parameters(layer: FloatLayer, scale_in: float, scale_out: float) -> Tflite8Parameters:
-    assert layer.weights is not None and layer.bias is not None
-    by_channel = layer.weights.astype(np.float64)
-    if layer.op is not Op.DEPTHWISE:
+def _parameters(op: Op, own: Float32Parameters, scale_in: float, scale_out: float) -> Tflite8Parameters:
+    by_channel = own.weights.astype(np.float64)
+    if op is not Op.DEPTHWISE:
         by_channel = np.moveaxis(by_channel, 0, -1)  # the channel last
-    bias = layer.bias.astype(np.float64)
+    bias = own.bias.astype(np.float64)
     largest = np.abs(by_channel).max(axis=tuple(range(by_channel.ndim - 1)))
     fits = np.maximum(np.abs(bias) / (LARGEST_BIAS * scale_in), SMALLEST_FACTOR * scale_out / scale_in)
     floor = max(float(largest.max()), SMALLEST_RANGE) * FAINTEST
     scale = np.maximum(np.maximum(largest, floor) / LARGEST_WEIGHT, fits).astype(np.float32)
     weights = np.clip(np.rint(by_channel / scale.astype(np.float64)), -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(np.int8)
-    if layer.op is not Op.DEPTHWISE:
+    if op is not Op.DEPTHWISE:
         weights = np.ascontiguousarray(np.moveaxis(weights, -1, 0))
     units = scale_in * scale.astype(np.float64)
     pairs = [multiplier_of(float(unit) / scale_out) for unit in units]

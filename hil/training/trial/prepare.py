@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -119,16 +120,11 @@ def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Method, int, Pl
     if spec.variant != SELECTED:
         method = method_of(spec, board, arena)
         return method, *fit(spec, method, arena)
-    refusal: Blocked | None = None
-    for block in BLOCKS:
-        one = replace(spec, variant=f"block{block}")
-        try:
-            method = method_of(one, board, arena)
-            return method, *fit(one, method, arena)
-        except Blocked as blocked:
-            refusal = blocked
-    assert refusal is not None
-    raise refusal
+    *others, last = (replace(spec, variant=f"block{block}") for block in BLOCKS)
+    for one in others:
+        with contextlib.suppress(Blocked):
+            return _fitting(one, board, arena)
+    return _fitting(last, board, arena)
 
 
 def block_of(prepared: Prepared, block: int) -> Prepared:

@@ -56,7 +56,7 @@ def recomputed(trial: RecordedTrial, networks: Path | None = None) -> Recomputed
     with threadpool_limits(1, "blas"):  # the reference's products are small: BLAS threads would wait for each other
         try:
             check_whole(trial.name, vars(trial.record), {name: LIMITS[name] for name in ("batch", "seed", "steps")})
-            again = _Again(trial, start_of(trial, networks))
+            again = _Again(trial, table, start_of(trial, networks))
             found += islice(again.differences(), MOST)
         except NotAtHand as reason:
             return Recomputed(trial.name, 0, count, str(reason).rstrip("."))
@@ -72,10 +72,8 @@ def recomputed(trial: RecordedTrial, networks: Path | None = None) -> Recomputed
 class _Again:
     """One trial, computed again."""
 
-    def __init__(self, trial: RecordedTrial, start: Start) -> None:
-        self._trial, self._record, self._start = trial, trial.record, start
-        assert trial.steps is not None
-        self._table = trial.steps
+    def __init__(self, trial: RecordedTrial, table: dict[str, np.ndarray], start: Start) -> None:
+        self._trial, self._record, self._table, self._start = trial, trial.record, table, start
         self._reference: Reference = reference_of(start.method)
         self._place = f"{trial.name}/{STEPS}"
         self.done, self.why = 0, ""
@@ -133,7 +131,7 @@ class _Again:
             ("the layers of profile", profile and list(profile["forward"]), list(method.plan.layers)),
         ]
         if record.memory_plan is not None and record.slots is not None:
-            pairs.append(("memory_plan", _plain(record.memory_plan), self._planned(record.slots)))
+            pairs.append(("memory_plan", _plain(record.memory_plan), self._planned(record.memory_plan, record.slots)))
         pairs += self._bookings()
         for name, here, there in pairs:
             for place, one, other in different(here, there, name) if here is not None else ():
@@ -167,10 +165,9 @@ class _Again:
                 pairs.append((f"latency.layers.{direction}.{name}.bookings", group["bookings"], n))
         return pairs
 
-    def _planned(self, slots: int) -> dict[str, Any]:
+    def _planned(self, recorded: Mapping[str, Any], slots: int) -> dict[str, Any]:
         """Return the plan with the network in RAM or in flash, whichever has the total of the record."""
-        method, recorded = self._start.method, self._record.memory_plan
-        assert recorded is not None
+        method = self._start.method
         check_whole(self._trial.name, {"slots": slots}, {"slots": (1, self._record.batch)})
         places = (False, True) if method.in_flash_too else (method.in_flash,)
         plans = [replace(method.plan, in_flash=place).memory(slots) for place in places]

@@ -16,6 +16,7 @@ from hil.training.data import load
 from hil.training.graph.affine8 import params
 from hil.training.graph.file import decode, encode
 from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Op
+from hil.training.graph.node import Float32Parameters
 from hil.training.networks import build, find_network
 from hil.training.networks.batch_norm import BatchNorm, folded, normalized
 from hil.training.networks.convert_affine8 import from_floats, from_tflite8, output_range, quantized_weights
@@ -141,7 +142,7 @@ def test_a_head_in_floats_is_behind_a_cast() -> None:
         np.testing.assert_array_equal(mine, theirs)
     for node, layer in zip(graph.layers[head + 1 :], floats.layers[head:], strict=True):
         if node.own is not None:
-            np.testing.assert_array_equal(node.own.weights, layer.weights)
+            np.testing.assert_array_equal(node.own.weights, layer.own.weights)
 
 
 def test_a_head_that_reads_from_before_the_cast_is_refused() -> None:
@@ -154,9 +155,8 @@ def test_a_head_that_reads_from_before_the_cast_is_refused() -> None:
 
 def test_a_wide_weight_of_a_narrow_output_widens_the_range() -> None:
     """Check 9 of the file: a sum may not be worth more than its output."""
-    one = FloatLayer(
-        Op.FULLY_CONNECTED, (0,), np.array([[90.0, -90.0]], np.float32).repeat(2, 0), np.zeros(2, np.float32)
-    )
+    own = Float32Parameters(np.array([[90.0, -90.0]], np.float32).repeat(2, 0), np.zeros(2, np.float32))
+    one = FloatLayer(Op.FULLY_CONNECTED, (0,), own)
     floats = FloatGraph("narrow", (replace(one, block=1),), (1, 1, 2), 2)
     graph = from_floats(floats, [(0.0, 1e-3)])
     width = 255 * graph.scale * graph.layers[0].own.scale
@@ -227,7 +227,7 @@ def test_a_normalised_graph_has_outputs_of_mean_0_and_variance_1() -> None:
     first = linear.values(images)[1].reshape(-1, 16)
     np.testing.assert_allclose(first.mean(0), 0, atol=1e-4)
     np.testing.assert_allclose(first.std(0), 1, atol=1e-2)
-    np.testing.assert_array_equal(graph.layers[-1].weights, fqt_cnn("cnn", 1).layers[-1].weights)
+    np.testing.assert_array_equal(graph.layers[-1].own.weights, fqt_cnn("cnn", 1).layers[-1].own.weights)
 
 
 def test_a_network_in_floats_reads_bytes_as_its_float_graph() -> None:

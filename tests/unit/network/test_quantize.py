@@ -15,6 +15,7 @@ from hil.errors import RigError
 from hil.training.graph.factors import act_limits, add_factors, multiplier_of
 from hil.training.graph.file import decode, encode
 from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.node import Float32Parameters
 from hil.training.networks.floating import LIMITS, FloatGraph, FloatLayer
 from hil.training.networks.quantize import LARGEST_BIAS, grid_of, quantize
 from network import integer_forward
@@ -56,12 +57,17 @@ def _float_layer(draw: st.DrawFn, rng: np.random.Generator, op: Op, graph: Float
     if op is Op.FULLY_CONNECTED:
         weights = rng.normal(0, spread, (graph.classes, height * width * channels))
         return FloatLayer(
-            op, (value,), weights.astype(np.float32), rng.normal(0, 1, graph.classes).astype(np.float32), block=4
+            op,
+            (value,),
+            Float32Parameters(weights.astype(np.float32), rng.normal(0, 1, graph.classes).astype(np.float32)),
+            block=4,
         )
     shape = (*kernel, channels) if op is Op.DEPTHWISE else (out, *kernel, channels)
     bias = rng.normal(0, 1, channels if op is Op.DEPTHWISE else out).astype(np.float32)
     weights = rng.normal(0, spread, shape).astype(np.float32)
-    return FloatLayer(op, (value,), weights, bias, kernel, stride, pad, activation, draw(st.integers(1, 4)))
+    return FloatLayer(
+        op, (value,), Float32Parameters(weights, bias), kernel, stride, pad, activation, draw(st.integers(1, 4))
+    )
 
 
 def images_for(graph: FloatGraph, count: int = 3, seed: int = 0) -> np.ndarray:
@@ -101,10 +107,12 @@ def _one_layer(exact: FloatLayer, layer: Node, graph: Graph, real: list[np.ndarr
     if layer.own is None:
         return wanted, np.full(layer.out_shape, rounding)
     half = (layer.own.scale / 2)[:, None] if layer.op is Op.FULLY_CONNECTED else layer.own.scale / 2
-    ones = np.ones_like(exact.weights)
+    ones = np.ones_like(exact.own.weights)
     ones = ones * (half if layer.op in (Op.FULLY_CONNECTED, Op.DEPTHWISE) else half[:, None, None, None])
     unit = graph.scale_of(layer.reads[0]) * layer.own.scale / 2
-    spread = FloatGraph("cost", (replace(exact, reads=(0,), weights=ones, bias=unit, activation="none"),), shape, 2)
+    spread = FloatGraph(
+        "cost", (replace(exact, reads=(0,), own=Float32Parameters(ones, unit), activation="none"),), shape, 2
+    )
     return wanted, rounding + spread.values(np.abs(real[0]) * 255)[1][0]
 
 
@@ -119,9 +127,9 @@ def test_weights_use_their_grid_up_to_126(floats: FloatGraph, seed: int) -> None
         axes = (0, 1) if layer.op is Op.DEPTHWISE else tuple(range(1, weights.ndim))
         scale = layer.own.scale if layer.op is Op.DEPTHWISE else layer.own.scale.reshape(-1, *(1,) * (weights.ndim - 1))
         assert np.all(np.abs(weights).max(axes) == 126), "normal weights are neither all tiny nor beside a huge bias"
-        assert np.all(np.abs(weights * scale - exact.weights) <= scale * 0.5001)
+        assert np.all(np.abs(weights * scale - exact.own.weights) <= scale * 0.5001)
         s_x, s_w = graph.scale_of(layer.reads[0]), layer.own.scale.astype(np.float64)
-        assert np.all(np.abs(layer.own.bias * s_x * s_w - exact.bias) <= s_x * s_w * 0.5001)
+        assert np.all(np.abs(layer.own.bias * s_x * s_w - exact.own.bias) <= s_x * s_w * 0.5001)
         wanted = s_x * s_w / layer.scale
         made = layer.own.multiplier * 2.0 ** (layer.own.shift.astype(float) - 31)
         assert np.all(np.abs(made / wanted - 1) <= 2.0**-31)
@@ -179,8 +187,10 @@ def test_limits_carry_the_activation() -> None:
 def test_a_silent_channel_and_a_huge_bias_stay_in_range() -> None:
     weights = np.array([[[[1.0]]], [[[0.0]]], [[[1e-9]]], [[[1e-3]]]], np.float32)
     bias = np.array([0.5, 0.25, 3000.0, -1e6], np.float32)
-    conv = FloatLayer(Op.POINTWISE, (0,), weights, bias, (1, 1), 1, 0, "none", 1)
-    fc = FloatLayer(Op.FULLY_CONNECTED, (1,), np.ones((2, 16), np.float32), np.zeros(2, np.float32), block=4)
+    conv = FloatLayer(Op.POINTWISE, (0,), Float32Parameters(weights, bias), (1, 1), 1, 0, "none", 1)
+    fc = FloatLayer(
+        Op.FULLY_CONNECTED, (1,), Float32Parameters(np.ones((2, 16), np.float32), np.zeros(2, np.float32)), block=4
+    )
     floats = FloatGraph("odd", (conv, fc), (2, 2, 1), 2)
     graph = quantize(floats, images_for(floats))
     own = graph.layers[0].own
@@ -202,13 +212,13 @@ def test_the_whole_agrees_with_the_float_graph() -> None:
         return rng.normal(0, 0.1, n).astype(np.float32)
 
     layers = (
-        FloatLayer(Op.CONV2D, (0,), weights(8, 3, 3, 2), bias(8), (3, 3), 2, 1, "relu6", 1),
-        FloatLayer(Op.POINTWISE, (1,), 2 * weights(16, 1, 1, 8), bias(16), (1, 1), 1, 0, "relu6", 2),
-        FloatLayer(Op.DEPTHWISE, (2,), weights(3, 3, 16) * 2, bias(16), (3, 3), 1, 1, "relu6", 2),
-        FloatLayer(Op.POINTWISE, (3,), 2 * weights(8, 1, 1, 16), bias(8), (1, 1), 1, 0, "none", 2),
+        FloatLayer(Op.CONV2D, (0,), Float32Parameters(weights(8, 3, 3, 2), bias(8)), (3, 3), 2, 1, "relu6", 1),
+        FloatLayer(Op.POINTWISE, (1,), Float32Parameters(2 * weights(16, 1, 1, 8), bias(16)), (1, 1), 1, 0, "relu6", 2),
+        FloatLayer(Op.DEPTHWISE, (2,), Float32Parameters(weights(3, 3, 16) * 2, bias(16)), (3, 3), 1, 1, "relu6", 2),
+        FloatLayer(Op.POINTWISE, (3,), Float32Parameters(2 * weights(8, 1, 1, 16), bias(8)), (1, 1), 1, 0, "none", 2),
         FloatLayer(Op.ADD, (4, 1)),
         FloatLayer(Op.AVERAGE_POOL, (5,), kernel=(2, 2), stride=2),
-        FloatLayer(Op.FULLY_CONNECTED, (6,), weights(10, 128), bias(10), block=4),
+        FloatLayer(Op.FULLY_CONNECTED, (6,), Float32Parameters(weights(10, 128), bias(10)), block=4),
     )
     floats = FloatGraph("whole", layers, (16, 16, 2), 10)
     assert floats.shapes()[-2] == (4, 4, 8)
@@ -220,7 +230,7 @@ def test_the_whole_agrees_with_the_float_graph() -> None:
 
 
 def test_images_of_another_shape_are_refused() -> None:
-    floats = FloatGraph("one", (FloatLayer(Op.FULLY_CONNECTED, (0,), np.ones((2, 4), np.float32), np.zeros(2, np.float32), block=1),), (2, 2, 1), 2)  # fmt: skip
+    floats = FloatGraph("one", (FloatLayer(Op.FULLY_CONNECTED, (0,), Float32Parameters(np.ones((2, 4), np.float32), np.zeros(2, np.float32)), block=1),), (2, 2, 1), 2)  # fmt: skip
     with pytest.raises(RigError, match="give uint8"):
         quantize(floats, np.zeros((3, 2, 3, 1), np.uint8))
     with pytest.raises(RigError, match="give uint8"):

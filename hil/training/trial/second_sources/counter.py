@@ -33,9 +33,9 @@ class ProbeCounter:
     """
 
     def __init__(self, probe: CoreProbe, board: Board, image: Image) -> None:
-        self._probe, self._dwt, self._wraps = probe, board.counter == "dwt", image.symbols.get(WRAPS)
+        self._probe, self._dwt, self._wraps = probe, board.counter == "dwt", image.symbols.get(WRAPS, 0)
         self._sleep_tick = SLEEP_TICK in image.symbols
-        self.readable = self._dwt or (board.counter == "systick" and self._wraps is not None)
+        self.readable = self._dwt or (board.counter == "systick" and WRAPS in image.symbols)
         self.stands_still = self.readable and self._stands_still()
         # SysTick continues during a sleep that another timer ends
         self.sleeps = self._dwt and self.stands_still
@@ -49,7 +49,6 @@ class ProbeCounter:
         """Return the count, modulo 2^32."""
         if self._dwt:
             return self._word(CYCCNT)
-        assert self._wraps is not None
         return (self._word(self._wraps) * TICKS + (-self._word(SYST_CVR)) % TICKS) % ROUND
 
     def cycles_a_tick(self) -> int | None:
