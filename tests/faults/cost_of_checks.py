@@ -21,8 +21,7 @@ import hil.training.session.run_trial
 import hil.training.trial.energy
 import hil.training.trial.lockstep
 from hil.training.trial.second_sources.checks import Checks, Timed
-from hil.training.trial.second_sources.memory import MemoryCheck
-from hil.training.trial.second_sources.unclaimed import UnclaimedRam
+from hil.training.trial.second_sources.memory import MemoryCheck, UnclaimedRam
 
 CHECKS = (
     (Checks, ("__init__", "step", "first_step", "bookings", "run", "stretches", "sleep", "readings")),

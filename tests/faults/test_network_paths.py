@@ -13,7 +13,7 @@ import pytest
 from hil.link.pending_request import PendingRequest
 from hil.link.transport import Transport
 from hil.rig import Bench, Rig
-from hil.training.trial.callbacks import Watch
+from hil.training.trial.stages import Watch
 from hil.trial import EnergyWindows, TrialSpec, run_trial
 from tests.faults.lines.exported import OverNetwork, program
 from tests.faults.lines.path import Path

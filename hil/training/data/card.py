@@ -108,13 +108,9 @@ def lines(card: DataCard) -> list[str]:
         f"  images   {size} bytes",
     ]
     if card.range is not None:
-        scales = ", ".join(f"{scale:.6g} x (p - {zero})" for scale, zero in _first_of(card.range))
+        first = list(zip(card.range.scale, card.range.zero, strict=True))[:6]  # channels, few enough for a line
+        scales = ", ".join(f"{scale:.6g} x (p - {zero})" for scale, zero in first)
         found.append(f"  range    a byte p stands for {scales}: {card.range.rule}")
     found.append(f"  classes  {len(card.classes)}: label, name, training + test images")
     found += [f"    {one.label:3}  {one.name}  {one.train:,} + {one.test:,}" for one in card.classes]
     return found
-
-
-def _first_of(of_bytes: ByteRange) -> list[tuple[float, int]]:
-    """Return scale and zero of the first channels, few enough for a line."""
-    return list(zip(of_bytes.scale, of_bytes.zero, strict=True))[:6]

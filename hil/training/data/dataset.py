@@ -108,7 +108,9 @@ def _load(name: str, context: _Context) -> DataSet:
     elif sized := SIZED.fullmatch(name):
         height, width, channels = map(int, sized.groups()[1:])
         if is_there(sized["whole"]):  # own data are read at this size, not at that of the network
-            context = replace(context, network=_of_shape(context.network, (height, width, channels)))
+            shape, network = (height, width, channels), context.network
+            network = NetworkInput(shape) if network is None else replace(network, shape=shape)
+            context = replace(context, network=network)
         small = _load(sized["whole"], context)
         arrays = _changed(small, lambda images, split: resized(images, height, width, channels))
         card = small.card.changed(name.removeprefix(small.name), arrays)
@@ -133,10 +135,6 @@ def _load(name: str, context: _Context) -> DataSet:
     for array in arrays:
         array.flags.writeable = False
     return DataSet(name, *arrays, _digest(arrays), card)
-
-
-def _of_shape(network: NetworkInput | None, shape: tuple[int, int, int]) -> NetworkInput:
-    return NetworkInput(shape) if network is None else replace(network, shape=shape)
 
 
 def _digest(arrays: Arrays) -> str:

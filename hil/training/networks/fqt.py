@@ -52,10 +52,8 @@ class Family:
 def configured(family: Family, configuration: str, name: str, seed: int) -> Graph:
     """Return a network in a configuration."""
     floats, of_values = family.floats(name, seed)
-    return in_float32(floats) if configuration == FLOAT32 else _quantized(floats, of_values, configuration)
-
-
-def _quantized(floats: FloatGraph, of_values: Ranges, configuration: str) -> Graph:
+    if configuration == FLOAT32:
+        return in_float32(floats)
     return from_floats(floats, of_values, first_of_head(floats) if configuration == MIXED else None)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hil.door import door
-from hil.training.trial.callbacks import Watch
 from hil.training.trial.prepare import does_not_fit
 from hil.training.trial.spec import EnergyWindows, LatencySteps, Selection, TrialSpec
+from hil.training.trial.stages import Watch
 
 if TYPE_CHECKING:
     from hil.training.trial.run import run_trial

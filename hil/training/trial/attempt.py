@@ -11,20 +11,19 @@ from hil.dut import CoreProbe, Dut
 from hil.errors import Blocked
 from hil.meters.meter import Meter
 from hil.training.trial.agent_checks import check_agent
-from hil.training.trial.callbacks import Watch
 from hil.training.trial.device import Device, refusals
+from hil.training.trial.difference import ProbeCheck
 from hil.training.trial.energy import FED_BY_METER, NOT_SWITCHED, SWITCHED, measure_windows
 from hil.training.trial.latency import measure_latency
 from hil.training.trial.lockstep import LockStep
 from hil.training.trial.lockstep_outcome import LockStepOutcome
 from hil.training.trial.outcome import Flashed, Outcome
 from hil.training.trial.prepare import SELECTED, Prepared
-from hil.training.trial.probe_check import ProbeCheck
 from hil.training.trial.second_sources.identity import check_identity
-from hil.training.trial.second_sources.unclaimed import check_unclaimed
+from hil.training.trial.second_sources.memory import check_unclaimed
 from hil.training.trial.selection import select_block
 from hil.training.trial.spec import EnergyWindows
-from hil.training.trial.stages import StageLogs
+from hil.training.trial.stages import StageLogs, Watch
 from hil.training.trial.watermarks import ram_use
 
 LOG = logging.getLogger(__name__)

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xxhash
 
 from hil.link.replies import Stepped
 
 if TYPE_CHECKING:
+    from hil.dut import CoreProbe
+    from hil.images import Image
     from hil.training.methods.plan import Tensor
     from hil.training.reference.methods import StepOutcome
 
@@ -46,6 +49,24 @@ class Difference:
         place = "" if self.index is None else f"[{self.index}]"
         values = f"{self.board} on the board and {self.reference} in the reference"
         return f"step {self.step}: {self.what} {self.layer}{place} is {values}"
+
+
+@dataclass
+class ProbeCheck:
+    """Digests of the trained tensors, computed from memory that the probe reads: a check independent of the agent.
+
+    Attributes:
+        places: (offset in the arena, bytes) of each tensor.
+    """
+
+    probe: CoreProbe
+    image: Image
+    places: tuple[tuple[int, int], ...]
+
+    def digests(self) -> tuple[int, ...]:
+        """Return XXH32 of every trained tensor, from the board's memory."""
+        arena = self.image.symbols["__arena_start"]
+        return tuple(xxhash.xxh32_intdigest(self.probe.read(arena + offset, size)) for offset, size in self.places)
 
 
 def bits_of(value: float) -> int:

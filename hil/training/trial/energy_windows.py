@@ -33,7 +33,7 @@ from hil.meters.window_edges import with_both_edges
 from hil.quantity import Provenance
 from hil.steady_clock import SteadyClock
 from hil.threads import ThreadPool
-from hil.training.trial.autonomous import same_after_run
+from hil.training.trial.board_step import same_after_run
 from hil.training.trial.energy_phases import SMEARED, counted_of, phases_json
 from hil.training.trial.second_sources.clock import BOARD_CLOCK
 from hil.training.trial.second_sources.window_lengths import Lengths
@@ -240,7 +240,9 @@ class Windows:
             clock, idle_s = SteadyClock.set(), self._idle_ms() / 1000
             LOG.info("window of %d steps asked for, with %g s of sleep before and after", steps, idle_s)
             try:
-                reply = trial.device.run(first, steps, len(images), self._idle_ms(), self._silence())
+                # the line stays silent for a multiple of the window, and a few seconds
+                silence_s = SILENCE + SILENCE * self._window_s() + 2 * idle_s
+                reply = trial.device.run(first, steps, len(images), self._idle_ms(), silence_s)
             except Refused as refusal:
                 raise explained(refusal, pending, first, trial.p.method.plan.layers) from refusal
             if marked is not None:
@@ -291,10 +293,6 @@ class Windows:
                 f"{shortest:g} s are {steps:,} steps, and a window has at most {MOST_STEPS:,}: train a larger batch.",
             )
         return steps
-
-    def _silence(self) -> float:
-        """Return how long the line must stay silent: a multiple of the window plus a few seconds of wall time."""
-        return SILENCE + SILENCE * self._window_s() + 2 * self._idle_ms() / 1000
 
 
 def _fastest_s(sheet: DataSheet) -> float:

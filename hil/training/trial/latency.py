@@ -8,7 +8,7 @@ from hil.errors import Blocked, DeviceFault
 from hil.link.replies import MOST_LAPS as RUN_STEPS
 from hil.link.replies import Stepped
 from hil.quantity import Provenance
-from hil.training.trial.autonomous import autonomous_run
+from hil.training.trial.board_step import autonomous_run
 from hil.training.trial.latency_counts import Latency
 from hil.training.trial.latency_figures import Booking
 from hil.training.trial.second_sources.checks import RunCycles
@@ -50,8 +50,10 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
 
 def _run(trial: LockStep, latency: Latency, steps: int) -> None:
     """Train some steps on board and reference, and store the board's counts."""
-    timed, silence = trial.checks.timed(), _silence(latency, steps, trial.device.clock_hz)
-    reply = autonomous_run(trial, steps, 0, silence, timed)
+    timed, longest = trial.checks.timed(), max(latency.laps["total"], default=0)
+    # a byte from the host would interrupt the steps that are measured
+    silence_s = SILENCE + SILENCE * steps * longest / trial.device.clock_hz
+    reply = autonomous_run(trial, steps, 0, silence_s, timed)
     if reply is None:
         return
     if latency.provenance is Provenance.MEASURED:
@@ -77,12 +79,6 @@ def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: RunCycles) -> 
         for of_layers, counted in zip(latency.layers.values(), ran.profile, strict=True):
             for of_layer, found in zip(of_layers.values(), counted, strict=True):
                 of_layer.append(found)
-
-
-def _silence(latency: Latency, steps: int, clock_hz: int) -> float:
-    """Return how long the line must stay silent: a byte from the host would interrupt the step that is measured."""
-    longest = max(latency.laps["total"], default=0)
-    return SILENCE + SILENCE * steps * longest / clock_hz
 
 
 def check_wraps(cycles: int, clock_hz: int, wall_s: float) -> None:

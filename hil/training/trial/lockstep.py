@@ -17,17 +17,16 @@ from hil.threads import ThreadPool
 from hil.training.data import batches
 from hil.training.reference.methods import StepOutcome, reference_of
 from hil.training.trial.board_step import BoardSteps
-from hil.training.trial.callbacks import Watch
 from hil.training.trial.device import Device
-from hil.training.trial.difference import Difference, differing_tensors, first_digest, first_weight
+from hil.training.trial.difference import Difference, ProbeCheck, differing_tensors, first_digest, first_weight
 from hil.training.trial.locate_difference import WrongStep, locate
 from hil.training.trial.lockstep_outcome import Evaluation, LockStepOutcome, StepRow
-from hil.training.trial.probe_check import ProbeCheck
 from hil.training.trial.sample_gradients import GradientMaps
 from hil.training.trial.second_sources.checks import Checks
 from hil.training.trial.second_sources.figures import HOST
 from hil.training.trial.second_sources.last_layer import check_alone
 from hil.training.trial.second_sources.layer_stops import check_layers
+from hil.training.trial.stages import Watch
 from hil.training.trial.step_failure import both
 from hil.training.trial.watermarks import Watermarks, through_probe
 

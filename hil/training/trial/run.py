@@ -30,11 +30,10 @@ from hil.steady_clock import SteadyClock
 from hil.training.reference.methods import StepFailed
 from hil.training.trial.attempt import Attempt
 from hil.training.trial.board import opened_board
-from hil.training.trial.callbacks import Watch
 from hil.training.trial.outcome import End, Outcome
 from hil.training.trial.prepare import Prepared, prepare
 from hil.training.trial.spec import TrialSpec
-from hil.training.trial.stages import StageLogs
+from hil.training.trial.stages import StageLogs, Watch
 
 LOG = logging.getLogger(__name__)
 NO_CALLBACKS = Watch()

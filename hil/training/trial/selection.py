@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from hil.errors import Blocked
 from hil.training.data import DataSet
-from hil.training.trial.callbacks import Watch
 from hil.training.trial.device import Device
 from hil.training.trial.lockstep import LockStep
 from hil.training.trial.lockstep_outcome import LockStepOutcome, Tried
 from hil.training.trial.prepare import BLOCKS, Prepared, block_of, fit
 from hil.training.trial.spec import Selection
+from hil.training.trial.stages import Watch
 
 
 def select_block(outcome: LockStepOutcome, device: Device, wanted: Selection, watch: Watch) -> Prepared:

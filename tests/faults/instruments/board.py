@@ -14,10 +14,10 @@ import numpy as np
 
 from hil.link.replies import Identity, Stepped
 from hil.training.methods.figures import LeastCycles
-from hil.training.trial.callbacks import Watch
 from hil.training.trial.latency_counts import LAP_PHASES
 from hil.training.trial.second_sources.checks import Checks
 from hil.training.trial.second_sources.figures import Figures
+from hil.training.trial.stages import Watch
 
 from .trace import Edge, Script, joined
 from .world import World

@@ -18,7 +18,7 @@ from hil.images import image_of
 from hil.rig import Rig
 from hil.rig_toml import Bench, BenchBoard, LabgridEntry
 from hil.standins import start_virtual
-from hil.training.trial.callbacks import Watch
+from hil.training.trial.stages import Watch
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 

@@ -26,11 +26,11 @@ from hil.training.methods.elasticzo_settings import Settings
 from hil.training.methods.settings import FORMATS, sent
 from hil.training.reference.methods import Reference
 from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.training.trial.callbacks import Watch
 from hil.training.trial.lockstep import LockStep
 from hil.training.trial.lockstep_outcome import PHASES, LockStepOutcome
 from hil.training.trial.outcome import Outcome
 from hil.training.trial.prepare import prepare
+from hil.training.trial.stages import Watch
 from hil.trial import TrialSpec
 
 

@@ -21,7 +21,6 @@ from hil.record import schema
 pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
 from hil.training.methods.figures import LeastCycles
-from hil.training.trial.callbacks import Watch
 from hil.training.trial.energy import measure_windows
 from hil.training.trial.energy_record import energy_json
 from hil.training.trial.energy_windows import MOST_SPOILED
@@ -29,6 +28,7 @@ from hil.training.trial.latency_counts import LAP_PHASES
 from hil.training.trial.second_sources.checks import Checks
 from hil.training.trial.second_sources.figures import Figures
 from hil.training.trial.spec import EnergyWindows, TrialSpec
+from hil.training.trial.stages import Watch
 from tests.unit.energy.energy_scene import NONE, Scene
 
 SHEET = load_data_sheet("keithley-2450")

@@ -24,12 +24,21 @@ from hil.training.networks import build
 from hil.training.trial.prepare import prepare
 from hil.training.trial.second_sources.checks import Checks, Timed
 from hil.training.trial.second_sources.clock import HostClock
-from hil.training.trial.second_sources.counter import BESIDE, CYCCNT, ROUND, ProbeCounter, check_costs, check_counted
+from hil.training.trial.second_sources.counter import (
+    BESIDE,
+    BOOKINGS,
+    CYCCNT,
+    ROUND,
+    ProbeCounter,
+    check_bookings,
+    check_cost,
+    check_costs,
+    check_counted,
+)
 from hil.training.trial.second_sources.cycles import STEP_PHASES, CycleCheck
 from hil.training.trial.second_sources.figures import HOST_CLOCK, PROBE, Figures
 from hil.training.trial.second_sources.identity import check_identity
 from hil.training.trial.second_sources.memory import MemoryCheck, least_arena
-from hil.training.trial.second_sources.reading_costs import BOOKINGS, check_bookings, check_cost
 from hil.training.trial.watermarks import ARENA_PAINT, STACK_PAINT, through_probe
 from hil.trial import TrialSpec
 from tests.methods import on_graph

@@ -16,14 +16,15 @@ from hil.training.trial.lockstep import LockStep
 
 def check_traces(trial: LockStep) -> None:
     """Give the agent the first and then the trained weights; with each, compare digests and a traced sample."""
-    prepared, trained = trial.p, trial.reference.weights
-    configuration = prepared.method.request.configuration(trial.settings, prepared.slots, trial.next_step)
+    prepared, slots, trained = trial.p, trial.p.slots, trial.reference.weights
+    configuration = prepared.method.request.configuration(trial.settings, slots, trial.next_step)
     images, labels = trial.next_batch()
-    batch = images[: prepared.slots], labels[: prepared.slots]
+    batch = images[:slots], labels[:slots]
     for weights in ([array for _, array in prepared.method.plan.arrays], trained):
         trial.device.send_weights(prepared.method.plan, weights, configuration)
         _compare_digests(trial, weights)
-        _refuse_traces(trial)
+        for error, wrong in ((("slots_empty", 0, 0), 0), (("bad_slot", slots, slots), slots)):
+            expect(trial.device, error, "trace", slot=wrong, stage=ALL_STAGES, offset=0)
         shown, stages = compare_trace(trial, weights, *batch)
         _fetch(trial, shown[-1], stages[shown[-1]], *batch)
 
@@ -35,12 +36,6 @@ def _compare_digests(trial: LockStep, weights: Sequence[np.ndarray]) -> None:
             raise DeviceFault(
                 f"the tensor {tensor.name} has the digest {ours:08X} after it was written, not {theirs:08X}."
             )
-
-
-def _refuse_traces(trial: LockStep) -> None:
-    slots = trial.p.slots
-    for error, wrong in ((("slots_empty", 0, 0), 0), (("bad_slot", slots, slots), slots)):
-        expect(trial.device, error, "trace", slot=wrong, stage=ALL_STAGES, offset=0)
 
 
 def compare_trace(

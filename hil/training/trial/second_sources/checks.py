@@ -15,6 +15,8 @@ from hil.training.trial.second_sources.counter import (
     BESIDE_SHARE,
     ROUND,
     ProbeCounter,
+    check_bookings,
+    check_cost,
     check_costs,
     check_counted,
 )
@@ -22,7 +24,6 @@ from hil.training.trial.second_sources.cycles import CycleCheck
 from hil.training.trial.second_sources.figures import HOST, HOST_CLOCK, PROBE, Figures
 from hil.training.trial.second_sources.identity import NONE
 from hil.training.trial.second_sources.memory import MemoryCheck
-from hil.training.trial.second_sources.reading_costs import check_bookings, check_cost
 
 if TYPE_CHECKING:
     from hil.training.trial.device import Device

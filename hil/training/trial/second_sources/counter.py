@@ -1,9 +1,9 @@
-"""Compare the cycles that the agent reports with its cycle counter, read through the probe."""
+"""Compare the cycles that the agent reports with its cycle counter, read through the probe; the cost of a reading."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hil.boards import Board
@@ -22,6 +22,7 @@ BESIDE = 50_000
 # and as a share of the steps: interrupts, and the many small parts of a long step; at most 0.1 % on virtual boards
 BESIDE_SHARE = 0.01
 APART_S = 0.01  # between two readings of a counter that should be stopped
+BOOKINGS = 101  # docs/link.md, `bookings`
 T = TypeVar("T")
 
 
@@ -85,4 +86,26 @@ def check_costs(figures: Figures, costs: list[int] | tuple[int, ...], gone_on: i
             "bookings",
             f"the agent reports {len(costs)} readings of the counter that took {sum(costs):,} cycles, "
             f"and the counter, read through the probe, advanced by {gone_on:,}.",
+        )
+
+
+def check_bookings(figures: Figures, cycles: Sequence[int]) -> bool:
+    """Check number and values in the reply to `bookings`; return whether they are usable."""
+    figures.reported("bookings")
+    if len(cycles) != BOOKINGS:
+        figures.refuse("bookings", f"the agent reports {len(cycles)} costs of a reading, but there must be {BOOKINGS}.")
+    elif not min(cycles):
+        figures.refuse(
+            "bookings", "the agent reports that a reading of the counter took 0 cycles, but it takes at least 1."
+        )
+    return len(cycles) == BOOKINGS
+
+
+def check_cost(figures: Figures, least: int, readings: int, cycles: int, of: str) -> None:
+    """Check the least cost of a reading against the cycles of an interval (`of`) that includes some readings."""
+    if readings * least > cycles:
+        figures.refuse(
+            "bookings",
+            f"the agent reports that a reading of the counter takes {least:,} cycles at least, "
+            f"and {of} with {readings:,} of them took {cycles:,}.",
         )

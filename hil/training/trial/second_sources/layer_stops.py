@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from hil.threads import ThreadPool
-from hil.training.trial.autonomous import autonomous_run
+from hil.training.trial.board_step import autonomous_run
 from hil.training.trial.second_sources.counter import CYCCNT, ROUND, SYST_CVR, TICKS
 from hil.training.trial.second_sources.figures import PROBE, Figures
 

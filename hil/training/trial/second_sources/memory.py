@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hil.dut import CoreProbe
+from hil.dut import CoreProbe, UnclaimedRam
 from hil.images import Image
 from hil.images.ram_map import static_bytes
 from hil.link.replies import Memory
@@ -20,6 +20,7 @@ FILLED = ("labels", "samples", "act", "grad", "err", "value", "velocity")  # buf
 ROUNDED = 7  # most bytes of padding at the end of a buffer
 LOOKED_AT = 64  # bytes that are read below the end of the filled buffers
 BYTES = " bytes"
+UNCLAIMED_RAM = "unclaimed_ram"
 OVERRUN = "no paint is left at the bottom of the stack, which has overrun or was not painted"
 Read = Callable[[int, int], bytes]
 
@@ -106,3 +107,22 @@ class MemoryCheck:
                 f"the agent reports {peak:,} bytes, the probe reads {before:,} before that and {seen.stack_peak:,} "
                 "after it.",
             )
+
+
+def check_unclaimed(figures: Figures, ram: UnclaimedRam | None) -> dict[int, int]:
+    """Compare RAM that nothing in the image claims with its content before; without a probe, `ram` is None.
+
+    Returns:
+        Bytes that were written by the address of each area, without areas that could not be compared.
+    """
+    figures.reported(UNCLAIMED_RAM)
+    areas = ram.compared() if ram is not None else []
+    for area in areas:
+        figures.confirmed(UNCLAIMED_RAM, PROBE)
+        if area.written:
+            figures.refuse(
+                UNCLAIMED_RAM,
+                f"the firmware wrote {area}, and nothing in the image claims them: place them in a section, so that "
+                "they are counted (docs/memory.md).",
+            )
+    return {area.start: area.written for area in areas}

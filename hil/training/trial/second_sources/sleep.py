@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hil.energy.step_energy import EnergyResult
-from hil.training.trial.autonomous import autonomous_run
+from hil.training.trial.board_step import autonomous_run
 from hil.training.trial.second_sources.figures import METER, Figures
 
 if TYPE_CHECKING:
