@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from hil.boards import Board
 from hil.dut.variables import variable
 from hil.errors import RigError, close_matches
 from hil.images import Image
-from hil.images.c_types import POINTER, Array, CType, Number, Opaque, Pointer, Struct, number, size_of
+from hil.images.c_types import POINTER, Array, CType, Number, Opaque, Pointer, Reference, Struct, number, size_of
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])|(?P<name>[A-Za-z_$][\w$]*)|'(?P<file>[^']*)'"
@@ -50,8 +52,17 @@ class Place:
 class Word:
     """A value that is in no memory: a number, an address taken with `&`, or the result of a cast."""
 
-    value: int
+    value: int | float
     type: CType
+
+    @property
+    def number(self) -> Any:
+        """The value as a number of NumPy; what a whole number cannot hold is cut off, as in C."""
+        kind = self.type.dtype if isinstance(self.type, Number) else POINTER
+        if kind.kind not in "iu":
+            return kind.type(self.value)
+        bits = int(self.value) & ((1 << 8 * kind.itemsize) - 1)
+        return np.frombuffer(bits.to_bytes(kind.itemsize, "little"), kind)[0]
 
 
 def evaluate(text: str, image: Image, board: Board, read: Read) -> Place | Word:
@@ -126,12 +137,14 @@ class _Evaluation:
             return Word(place.address, Pointer(lambda: place.type))
         if self._take("-"):
             inner = self._unary()
-            return Word(-self._number(inner), inner.type)
+            return Word(-self._value(inner), inner.type)
         if self._peek() == ("sign", "(") and (kind := self._cast()) is not None:
             value = self._unary()
             if isinstance(value, Place) and not isinstance(kind, Pointer | Number):
                 return Place(value.address, kind)
-            return Word(self._number(value) & 0xFFFF_FFFF, kind)
+            whole = isinstance(kind, Pointer)
+            cast = Word(self._number(value) & 0xFFFF_FFFF if whole else self._value(value), kind)
+            return cast if whole else Word(cast.number.item(), kind)
         return self._postfix()
 
     def _cast(self) -> CType | None:
@@ -189,7 +202,15 @@ class _Evaluation:
             self._next += 1
         if kind != "name":
             raise self._unclear("a name is missing" if kind == "end" else f"{text!r} is not expected there")
-        return Place(*variable(self._image, text, tuple(scopes)))
+        return self._meant(Place(*variable(self._image, text, tuple(scopes))))
+
+    def _meant(self, place: Place) -> Place:
+        """Return what a reference of C++ stands for; another place as it is."""
+        while isinstance(place.type, Reference):
+            address = int.from_bytes(self._read(place.address, POINTER.itemsize), "little")
+            self._check(address, place.type)
+            place = Place(address, place.type.target())
+        return place
 
     def _pointed_at(self, value: Place | Word, sign: str) -> Place:
         if isinstance(value.type, Array) and isinstance(value, Place):
@@ -229,7 +250,7 @@ class _Evaluation:
         member = members[name]
         if member.bits:
             raise RigError(f"{self._text!r}: {name} is a bit-field: read the bytes around it by address and dtype.")
-        return Place(place.address + member.offset, member.type())
+        return self._meant(Place(place.address + member.offset, member.type()))
 
     def _element(self, place: Place | Word, index: int) -> Place:
         count = None
@@ -256,16 +277,22 @@ class _Evaluation:
 
     def _number(self, value: Place | Word) -> int:
         """Return a whole number or an address, read if it is in memory."""
+        found = self._value(value)
+        if not isinstance(found, int):
+            raise RigError(f"{self._text!r}: {value.type.name} is no whole number.")
+        return int(found)
+
+    def _value(self, value: Place | Word) -> int | float:
+        """Return a number or an address, read if it is in memory; a bool as 0 or 1."""
         if isinstance(value, Word):
             return value.value
         if isinstance(value.type, Array):
             return value.address
-        if not isinstance(value.type, Number | Pointer) or (
-            isinstance(value.type, Number) and value.type.dtype.kind not in "iub"
-        ):
-            raise RigError(f"{self._text!r}: {value.type.name} is no whole number.")
-        signed = isinstance(value.type, Number) and value.type.dtype.kind == "i"
-        return int.from_bytes(self._read(value.address, size_of(value.type) or 0), "little", signed=signed)
+        kind = value.type.dtype if isinstance(value.type, Number) else POINTER
+        if not isinstance(value.type, Number | Pointer) or kind.kind not in "iubf":
+            raise RigError(f"{self._text!r}: {value.type.name} is no number.")
+        found: int | float = np.frombuffer(self._read(value.address, kind.itemsize), kind)[0].item()
+        return found
 
 
 def _pointer_to(kind: CType) -> Pointer:

@@ -13,7 +13,7 @@ from hil.boards import Board
 from hil.dut.expression import Place, PointsNowhere, Word, evaluate
 from hil.errors import DeviceFault, RigError, shown
 from hil.images import Image
-from hil.images.c_types import Array, CType, Number, Opaque, Pointer, Struct, dtype_of, size_of
+from hil.images.c_types import Array, CType, Number, Opaque, Pointer, Struct, bytes_of_members, dtype_of, size_of
 from hil.targets.core_probe import CoreProbe
 
 MOST_BYTES = 64 << 20  # of one read
@@ -39,8 +39,7 @@ class Memory:
         """Return what is in memory, as `Dut.read`."""
         place = self._place(where)
         if isinstance(place, Word):
-            kind = place.type.dtype if isinstance(place.type, Number) else np.dtype("<u4")
-            return np.array([place.value & 0xFFFF_FFFF], "<u4").view("u1")[: kind.itemsize].copy().view(kind)[0]
+            return place.number
         kind, dimensions = self._form(where, place.type, dtype, shape)
         data = self._bytes(place.address, kind.itemsize * math.prod(dimensions), str(where))
         self._known[str(where)] = place.address
@@ -57,8 +56,12 @@ class Memory:
         for memory in self._board.memory:
             if memory.kind == "flash" and place.address in memory and "kernel" not in self._board.routes:
                 raise RigError(f"{where!r} is in the flash of {self._board.name}: flash another image to change it.")
+        element, _ = _flat(place.type)
+        if isinstance(element, Struct) and data:
+            data = self._with_other_bytes(place.address, element, data, str(where))
         if data and not self._probe().write_ram(place.address, data):
             raise self._no_answer(place.address, len(data), str(where))
+        self._known.clear()  # it may have changed a pointer
 
     def _place(self, where: Where) -> Place | Word:
         if isinstance(where, str):
@@ -151,6 +154,12 @@ class Memory:
         if None not in dimensions and made.shape != wanted:
             raise RigError(f"{where!r} is {known.name}, and the value has the shape {made.shape}: give it {wanted}.")
         return made.astype(kind).tobytes()
+
+    def _with_other_bytes(self, address: int, kind: Struct, data: bytes, where: str) -> bytes:
+        """Return the bytes of structures with what is in memory of bit-fields and others that their dtype has not."""
+        own = np.resize(bytes_of_members(dtype_of(kind)), len(data))
+        there = np.frombuffer(self._bytes(address, len(data), where), "u1")
+        return np.where(own, np.frombuffer(data, "u1"), there).tobytes()
 
     def _bytes(self, address: int, size: int, where: str) -> bytes:
         self._check_range(address, size, where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -38,6 +39,18 @@ class Pointer:
         """The type as C writes it."""
         inner = self.target().name
         return f"{inner}*" if inner.endswith("*") else f"{inner} *"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A reference of C++; `target` gives the type of what it stands for."""
+
+    target: Callable[[], CType]
+
+    @property
+    def name(self) -> str:
+        """The type as C++ writes it."""
+        return f"{self.target().name} &"
 
 
 @dataclass(frozen=True)
@@ -87,7 +100,7 @@ class Opaque:
     size: int | None = None
 
 
-CType: TypeAlias = "Number | Pointer | Array | Struct | Opaque"
+CType: TypeAlias = "Number | Pointer | Reference | Array | Struct | Opaque"
 
 
 def number(words: str) -> Number | None:
@@ -115,20 +128,20 @@ def size_of(kind: CType) -> int | None:
         return None if element is None or kind.count is None else element * kind.count
     if isinstance(kind, Number):
         return kind.dtype.itemsize
-    return POINTER.itemsize if isinstance(kind, Pointer) else kind.size
+    return POINTER.itemsize if isinstance(kind, Pointer | Reference) else kind.size
 
 
 def dtype_of(kind: CType) -> np.dtype[Any]:
     """Return the dtype of a type: of a structure, one with its members; of an array, one with its shape.
 
-    A pointer is its address. Bit-fields are not among the members.
+    A pointer or reference is its address. Bit-fields are not among the members, nor are those of a virtual base.
 
     Raises:
         RigError: it has no value, or an array whose length is not known.
     """
     if isinstance(kind, Number):
         return kind.dtype
-    if isinstance(kind, Pointer):
+    if isinstance(kind, Pointer | Reference):
         return POINTER
     if isinstance(kind, Struct):
         members = [each for each in kind.members().values() if not each.bits and not _has_no_length(each.type())]
@@ -141,6 +154,17 @@ def dtype_of(kind: CType) -> np.dtype[Any]:
             raise RigError(f"the length of {kind.name} is not known: read an element, or give dtype and shape.")
         return np.dtype((dtype_of(kind.element), (kind.count,)))
     raise RigError(f"{kind.name} has no value: give dtype and shape.")
+
+
+def bytes_of_members(kind: np.dtype[Any]) -> np.ndarray:
+    """Return which bytes of a dtype are those of a value, bool[itemsize]; others are padding or not in the dtype."""
+    if kind.subdtype is not None:
+        element, shape = kind.subdtype
+        return np.tile(bytes_of_members(element), math.prod(shape))
+    found = np.full(kind.itemsize, kind.fields is None)
+    for member, offset, *_ in (kind.fields or {}).values():
+        found[offset : offset + member.itemsize] |= bytes_of_members(member)
+    return found
 
 
 def _has_no_length(kind: CType) -> bool:

@@ -16,7 +16,7 @@ from elftools.dwarf.die import DIE
 from elftools.elf.elffile import ELFFile
 
 from hil.errors import RigError
-from hil.images.c_types import POINTER, Array, CType, Member, Number, Opaque, Pointer, Struct
+from hil.images.c_types import POINTER, Array, CType, Member, Number, Opaque, Pointer, Reference, Struct
 
 DW_OP_ADDR = 0x03
 BOOLEAN, FLOAT, SIGNED, SIGNED_CHAR, COMPLEX = 0x02, 0x04, 0x05, 0x06, 0x03  # DW_ATE (table 5.1)
@@ -33,7 +33,7 @@ class Variable:
 
     Attributes:
         name: in the source.
-        scopes: file, namespaces and function that it is in, outermost first.
+        scopes: file, namespaces, classes and function that it is in, outermost first.
         address: None if it has none: only declared, or optimised out.
         declared: whether this is a declaration without a definition.
         type: of the debug information.
@@ -115,7 +115,7 @@ class DebugInfo:
             for die, scopes in _walk(top, (file,), inside):
                 if _name(die) == name:
                     declared = "DW_AT_declaration" in die.attributes
-                    yield Variable(name, scopes, _address(die), declared, self._type_of(die))
+                    yield Variable(name, (*scopes, *_declared_in(die)), _address(die), declared, self._type_of(die))
 
     def _type_of(self, die: DIE) -> CType:
         """Return the type of what a DIE describes; without one it is void."""
@@ -139,8 +139,10 @@ class DebugInfo:
             under = self._type_of(die)
             size = _number(die, "DW_AT_byte_size") or POINTER.itemsize
             return Number(f"enum {name}", under.dtype if isinstance(under, Number) else np.dtype(f"<u{size}"))
-        if tag in ("DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"):
+        if tag == "DW_TAG_pointer_type":
             return Pointer(partial(self._type_of, die))
+        if tag in ("DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"):
+            return Reference(partial(self._type_of, die))
         if tag in STRUCTS:
             whole = self._defined(die)
             return Struct(
@@ -165,6 +167,8 @@ class DebugInfo:
         found: dict[str, Member] = {}
         for child in die.iter_children():
             if child.tag not in ("DW_TAG_member", "DW_TAG_inheritance") or "DW_AT_external" in child.attributes:
+                continue
+            if "DW_AT_virtuality" in child.attributes:  # only the object knows where a virtual base is (section 5.7.3)
                 continue
             offset, name = _offset(child), _name(child)
             if name:
@@ -200,6 +204,16 @@ def _walk(die: DIE, scopes: tuple[str, ...], inside: bool) -> Iterator[tuple[DIE
         elif child.tag in SCOPES and (inside or child.tag == "DW_TAG_namespace"):
             own = _name(child)
             yield from _walk(child, (*scopes, own) if own else scopes, inside)
+
+
+def _declared_in(die: DIE) -> tuple[str, ...]:
+    """Return the namespaces and classes of a variable that is defined outside of them (section 4.1)."""
+    found: list[str] = []
+    inner = _specified(die)
+    while inner is not None and (inner := inner.get_parent()) is not None:
+        if inner.tag == "DW_TAG_namespace" or inner.tag in STRUCTS:
+            found.insert(0, _name(inner))
+    return tuple(each for each in found if each)
 
 
 def _specified(die: DIE) -> DIE | None:

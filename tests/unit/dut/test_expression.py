@@ -56,8 +56,12 @@ def elf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def memory(elf: Path) -> Memory:
-    loaded: Any = Loaded(elf)
+def loaded(elf: Path) -> Any:
+    return Loaded(elf)
+
+
+@pytest.fixture
+def memory(elf: Path, loaded: Any) -> Memory:
     return Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded, {})
 
 
@@ -215,6 +219,64 @@ def test_a_cast_gives_a_word(elf):
     assert isinstance(evaluate("linear", image, BOARD, read), Place)
 
 
+CPP = """
+typedef signed char int8_t; typedef unsigned char uint8_t; typedef unsigned int uint32_t;
+struct Bits { uint32_t a : 3; int b : 10; uint8_t d; };
+struct Base { int v; }; struct Hides : Base { int v; static int shared; }; int Hides::shared = 42;
+struct Late : virtual Base { int own; };
+union Both { float f; uint8_t b[4]; };
+Bits bits[2] = {{5, -200, 99}, {1, 7, 3}}; Hides hides; Late late;
+int number = -300; double precise = -2.75; int8_t small = -5;
+float half = 2.5f; struct Point { int x; float &y; } point = {7, half}; int *list = &number;
+namespace net { namespace inner { float bias[3] = {0.25f, 0.5f, 0.75f}; } 
+struct Holder { Point &of; } holder = {point}; }
+int start(int &one) { hides.Base::v = 1; return one + bits[1].d + hides.v
+    + late.own + list[0] + Hides::shared + (int)net::inner::bias[1]; }
+extern "C" int Reset_Handler() { return start(net::holder.of.x) + (int)precise + small; }
+"""
+
+
+@pytest.fixture(scope="module")
+def cpp(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    folder = tmp_path_factory.mktemp("cpp")
+    (folder / "all.cpp").write_text(CPP)
+    options = ("-std=c++17", "-fno-rtti", "-fno-exceptions", "-Wno-all")
+    elf = build(folder, "stm32f746", *options, source=folder / "all.cpp")
+    loaded: Any = Loaded(elf)
+    return Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded, {})
+
+
+@pytest.mark.parametrize(("where", "value"), [
+    ("(float)number", np.float32(-300)), ("(double)number", np.float64(-300)), ("(int64_t)number", np.int64(-300)),
+    ("(uint16_t)number", np.uint16(0xFED4)), ("(int)precise", np.int32(-2)), ("(uint8_t)small", np.uint8(251)),
+    ("(float)small", np.float32(-5)), ("-number", np.int32(300)), ("-precise", np.float64(2.75)),
+    ("point.y", np.float32(2.5)), ("net::holder.of.x", np.int32(7)), ("net::holder.of.y", np.float32(2.5)),
+    ("net::inner::bias[2]", np.float32(0.75)), ("hides.v", np.int32(0)), ("bits[0].d", np.uint8(99)),
+    ("*list", np.int32(-300)), ("Hides::shared", np.int32(42)),
+])  # fmt: skip
+def test_casts_convert_and_references_stand_for_what_they_name(cpp, where, value):
+    found = cpp.read(where)
+    assert found == value and found.dtype == value.dtype
+
+
+def test_a_virtual_base_has_no_members_that_could_be_read(cpp):
+    assert cpp.read("late.own") == 0
+    with pytest.raises(RigError, match="struct Late has no member 'v'"):
+        cpp.read("late.v")
+
+
+def test_writing_a_structure_leaves_what_its_dtype_has_not(cpp):
+    address = int(cpp.read("&bits"))
+    before = cpp.read(address, np.uint8, 8)
+    cpp.write("bits", cpp.read("bits"))
+    cpp.write("bits[1]", cpp.read("bits[1]"))
+    assert before.tolist() == cpp.read(address, np.uint8, 8).tolist() and before[0] & 7 == 5
+    hidden = int(cpp.read("&hides"))
+    cpp.write(hidden, np.int32(1))
+    cpp.write("hides", np.array((9,), cpp.read("hides").dtype))
+    assert cpp.read(hidden, np.int32, 2).tolist() == [1, 9]
+
+
 @pytest.mark.parametrize(("words", "dtype"), [
     ("long unsigned int", "uint32"), ("unsigned", "uint32"), ("short int", "int16"), ("signed char", "int8"),
     ("long long int", "int64"), ("char", "uint8"), ("unsigned long long", "uint64"), ("signed int", "int32"),
@@ -230,19 +292,20 @@ def test_basic_types_in_any_order(words, dtype):
     (0x4000_0000, "does not answer at 0x4000000C .* which is in no memory"),
     (0xFFFF_FFF0, "not all addresses of 32 bits"),
 ])  # fmt: skip
-def test_a_pointer_that_was_right_before_is_the_fault_of_the_device(memory, pointer, words):
+def test_a_pointer_that_was_right_before_is_the_fault_of_the_device(memory, loaded, pointer, words):
     one, whole = "network->weights->data[3]", "*network->weights->data"
-    good = memory.read("network->weights->data")
+    good, at = memory.read("network->weights->data"), int(memory.read("&network->weights->data"))
+    changed: Callable[[int], bool] = lambda value: loaded.write_ram(at, int(value).to_bytes(4, "little"))  # noqa: E731
     read = {one: lambda: memory.read(one), whole: lambda: memory.read(whole, np.float32, (4, 3))}
-    memory.write("network->weights->data", np.uint32(pointer))
+    changed(pointer)
     for each in read.values():
         with pytest.raises(RigError) as seen:
             each()
         assert type(seen.value) is not DeviceFault  # it may be set later
-    memory.write("network->weights->data", good)
+    changed(good)
     for each in read.values():
         each()
-    memory.write("network->weights->data", np.uint32(pointer))
+    changed(pointer)
     places = {whole: int(good), one: int(good) + 12}
     for where, each in read.items():
         with pytest.raises(DeviceFault, match="read before, at 0x.*: the device has changed a pointer") as seen:
@@ -250,6 +313,10 @@ def test_a_pointer_that_was_right_before_is_the_fault_of_the_device(memory, poin
         assert f"0x{places[where]:08X}" in str(seen.value)
     with pytest.raises(DeviceFault, match=f"{words}.*, although"):
         read[one if pointer == 0x4000_0000 else whole]()
+    memory.write("network->weights->data", np.uint32(pointer))
+    with pytest.raises(RigError) as seen:
+        read[one]()
+    assert type(seen.value) is not DeviceFault  # the test has changed it
 
 
 def test_a_shape_that_is_too_large_stays_a_wrong_request(memory):
