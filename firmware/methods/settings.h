@@ -13,160 +13,133 @@ enum {
     METHOD_QZO_FF = 5,
     METHOD_FQT = 6,
     METHOD_TINYTRAIN = 7,
-    LOSS_FLOAT = 0,
-    LOSS_INTEGER = 1,
-    SCOPE_SAMPLE = 0,
-    SCOPE_BATCH = 1,
-    PERTURB_CLAMPED = 0,
-    PERTURB_EXACT = 1,
-    LOGIT_ERROR_NITI = 0,
-    LOGIT_ERROR_ZERO_SUM = 1,
-    TRAIN_ALL = 0,
-    TRAIN_LAST = 1,
-    TRAIN_BIAS = 2,
-    TRAIN_POINTWISE = 3,
-    TRAIN_POINTWISE_LAST = 4,
-    PERTURB_WEIGHT = 0,
-    PERTURB_NODE = 1,
-    PERTURB_ADAPTIVE = 2,
-    WISE_LAYER = 0,
-    WISE_MODEL = 1,
-    DIFFERENCE_FORWARD = 0,
-    DIFFERENCE_CENTRAL = 1,
-    DIRECTION_SAMPLE = 0,
-    DIRECTION_BATCH = 1,
-    OPTIMIZER_PLAIN = 0,
-    OPTIMIZER_ADAMW = 1,
-    DISTRIBUTION_GAUSSIAN = 0,
-    DISTRIBUTION_BINOMIAL = 1,
-    SPARSE_OFF = 0,
-    SPARSE_TOP = 1,
-    SPARSE_RANDOM = 2,
-    SPARSE_THRESHOLD = 3,
-    GRADIENT_SUM = 0,
-    GRADIENT_MEAN = 1,
-    STANDARDISE_OFF = 0,
-    STANDARDISE_RUNNING = 1,
-    STANDARDISE_BATCH = 2,
-    ERROR_RANGE_SAMPLE = 0,
-    ERROR_RANGE_RUNNING = 1,
-    RATE_RATIO = 0,
-    RATE_DIFFERENCE = 1,
 };
+enum { LOSS_FLOAT = 0, LOSS_INTEGER = 1 };
+enum { SCOPE_SAMPLE = 0, SCOPE_BATCH = 1 };
+enum { PERTURB_CLAMPED = 0, PERTURB_EXACT = 1 };
+enum { LOGIT_ERROR_NITI = 0, LOGIT_ERROR_ZERO_SUM = 1 };
+enum { TRAIN_ALL = 0, TRAIN_LAST = 1, TRAIN_BIAS = 2, TRAIN_POINTWISE = 3, TRAIN_POINTWISE_LAST = 4 };
+enum { PERTURB_WEIGHT = 0, PERTURB_NODE = 1, PERTURB_ADAPTIVE = 2 };
+enum { WISE_LAYER = 0, WISE_MODEL = 1 };
+enum { DIFFERENCE_FORWARD = 0, DIFFERENCE_CENTRAL = 1 };
+enum { DIRECTION_SAMPLE = 0, DIRECTION_BATCH = 1 };
+enum { OPTIMIZER_PLAIN = 0, OPTIMIZER_ADAMW = 1 };
+enum { DISTRIBUTION_GAUSSIAN = 0, DISTRIBUTION_BINOMIAL = 1 };
+enum { SPARSE_OFF = 0, SPARSE_TOP = 1, SPARSE_RANDOM = 2, SPARSE_THRESHOLD = 3 };
+enum { GRADIENT_SUM = 0, GRADIENT_MEAN = 1 };
+enum { STANDARDISE_OFF = 0, STANDARDISE_RUNNING = 1, STANDARDISE_BATCH = 2 };
+enum { ERROR_RANGE_SAMPLE = 0, ERROR_RANGE_RUNNING = 1 };
+enum { RATE_RATIO = 0, RATE_DIFFERENCE = 1 };
 
+/* Settings in the order of `configure`, SETTING(kind, type, name, least, most): limits as in setting_t. Those of every
+   method, with which the others begin. */
+#define COMMON_SETTINGS(kind, SETTING)                                                                                 \
+    SETTING(kind, uint8_t, method, 0u, 7u)                                                                             \
+    SETTING(kind, uint16_t, batch, 1u, 65535u)                                                                         \
+    SETTING(kind, uint16_t, slots, 1u, 65535u)                                                                         \
+    SETTING(kind, uint32_t, seed, 0u, 4294967295u)                                                                     \
+    SETTING(kind, uint32_t, first_step, 0u, 4294967295u)
+
+#define SETTINGS_FIELD(kind, type, name, least, most) type name;
+
+#define ELASTICZO_SETTINGS(kind, SETTING)                                                                              \
+    COMMON_SETTINGS(kind, SETTING)                                                                                     \
+    SETTING(kind, uint8_t, partition, 0u, 255u)                                                                        \
+    SETTING(kind, uint8_t, b_zo, 1u, 7u)                                                                               \
+    SETTING(kind, uint8_t, b_bp, 1u, 7u)                                                                               \
+    SETTING(kind, uint8_t, p_zero, 0u, 255u)                                                                           \
+    SETTING(kind, uint8_t, r_max, 1u, 127u)                                                                            \
+    SETTING(kind, uint8_t, loss, 0u, 1u)                                                                               \
+    SETTING(kind, uint8_t, scope, 0u, 1u)                                                                              \
+    SETTING(kind, uint8_t, perturb, 0u, 1u)                                                                            \
+    SETTING(kind, uint8_t, logit_error, 0u, 1u)                                                                        \
+    SETTING(kind, uint8_t, loss_fraction, 0u, 6u)
 typedef struct {
-    uint8_t method;
-    uint16_t batch;
-    uint16_t slots;
-    uint32_t seed;
-    uint32_t first_step;
-    uint8_t partition;
-    uint8_t b_zo;
-    uint8_t b_bp;
-    uint8_t p_zero;
-    uint8_t r_max;
-    uint8_t loss;
-    uint8_t scope;
-    uint8_t perturb;
-    uint8_t logit_error;
-    uint8_t loss_fraction;
+    ELASTICZO_SETTINGS(, SETTINGS_FIELD)
 } elasticzo_settings_t;
-
 extern const settings_table_t elasticzo_settings_table;
 
+#define TFLITE8_SETTINGS(kind, SETTING)                                                                                \
+    COMMON_SETTINGS(kind, SETTING)                                                                                     \
+    SETTING(kind, uint8_t, train, 0u, 4u)                                                                              \
+    SETTING(kind, uint8_t, blocks, 1u, 15u)                                                                            \
+    SETTING(kind, uint8_t, train_bias, 0u, 1u)                                                                         \
+    SETTING(kind, uint8_t, perturb, 0u, 2u)                                                                            \
+    SETTING(kind, uint8_t, wise, 0u, 1u)                                                                               \
+    SETTING(kind, uint8_t, difference, 0u, 1u)                                                                         \
+    SETTING(kind, uint8_t, direction, 0u, 1u)                                                                          \
+    SETTING(kind, uint8_t, gns, 0u, 1u)                                                                                \
+    SETTING(kind, uint8_t, qas, 0u, 1u)                                                                                \
+    SETTING(kind, uint8_t, sparsity, 0u, 255u)                                                                         \
+    SETTING(kind, uint8_t, queries, 1u, 127u)                                                                          \
+    SETTING(kind, float, eta, 1u, 1233125376u)                                                                         \
+    SETTING(kind, uint8_t, consumed, 0u, 1u)                                                                           \
+    SETTING(kind, uint8_t, fused, 0u, 1u)                                                                              \
+    SETTING(kind, float, momentum, 0u, 1065353215u)                                                                    \
+    SETTING(kind, uint16_t, ranking, 1u, 65535u)                                                                       \
+    SETTING(kind, uint32_t, memory_budget, 1u, 4294967295u)                                                            \
+    SETTING(kind, uint16_t, work_budget, 1u, 256u)                                                                     \
+    SETTING(kind, uint16_t, channels, 1u, 256u)
 typedef struct {
-    uint8_t method;
-    uint16_t batch;
-    uint16_t slots;
-    uint32_t seed;
-    uint32_t first_step;
-    uint8_t train;
-    uint8_t blocks;
-    uint8_t train_bias;
-    uint8_t perturb;
-    uint8_t wise;
-    uint8_t difference;
-    uint8_t direction;
-    uint8_t gns;
-    uint8_t qas;
-    uint8_t sparsity;
-    uint8_t queries;
-    float eta;
-    uint8_t consumed;
-    uint8_t fused;
-    float momentum;
-    uint16_t ranking;
-    uint32_t memory_budget;
-    uint16_t work_budget;
-    uint16_t channels;
+    TFLITE8_SETTINGS(, SETTINGS_FIELD)
 } tflite8_settings_t;
-
 extern const settings_table_t tflite8_settings_table;
 
+#define ELASTICZO_FP32_SETTINGS(kind, SETTING)                                                                         \
+    COMMON_SETTINGS(kind, SETTING)                                                                                     \
+    SETTING(kind, uint8_t, partition, 0u, 255u)                                                                        \
+    SETTING(kind, float, epsilon, 864026624u, 1065353216u)                                                             \
+    SETTING(kind, float, eta, 729808896u, 1098907648u)                                                                 \
+    SETTING(kind, float, g_clip, 897581056u, 1199570944u)
 typedef struct {
-    uint8_t method;
-    uint16_t batch;
-    uint16_t slots;
-    uint32_t seed;
-    uint32_t first_step;
-    uint8_t partition;
-    float epsilon;
-    float eta;
-    float g_clip;
+    ELASTICZO_FP32_SETTINGS(, SETTINGS_FIELD)
 } elasticzo_fp32_settings_t;
-
 extern const settings_table_t elasticzo_fp32_settings_table;
 
+#define QZO_FF_SETTINGS(kind, SETTING)                                                                                 \
+    COMMON_SETTINGS(kind, SETTING)                                                                                     \
+    SETTING(kind, uint8_t, directions, 1u, 127u)                                                                       \
+    SETTING(kind, float, epsilon, 729808896u, 1065353216u)                                                             \
+    SETTING(kind, float, rho, 0u, 1065353216u)                                                                         \
+    SETTING(kind, float, eta, 729808896u, 1065353216u)                                                                 \
+    SETTING(kind, float, eta_min, 0u, 1065353216u)                                                                     \
+    SETTING(kind, uint32_t, warmup, 0u, 4294967295u)                                                                   \
+    SETTING(kind, uint32_t, steps, 0u, 4294967295u)                                                                    \
+    SETTING(kind, uint8_t, optimizer, 0u, 1u)                                                                          \
+    SETTING(kind, float, beta1, 0u, 1065353215u)                                                                       \
+    SETTING(kind, float, beta2, 0u, 1065353215u)                                                                       \
+    SETTING(kind, uint8_t, distribution, 0u, 1u)                                                                       \
+    SETTING(kind, uint8_t, last_layers, 1u, 64u)                                                                       \
+    SETTING(kind, uint8_t, train_bias, 0u, 1u)                                                                         \
+    SETTING(kind, uint16_t, guide, 0u, 256u)                                                                           \
+    SETTING(kind, uint32_t, guide_from, 0u, 4294967295u)                                                               \
+    SETTING(kind, uint8_t, smoothing, 1u, 255u)                                                                        \
+    SETTING(kind, uint8_t, sparse, 0u, 3u)                                                                             \
+    SETTING(kind, uint8_t, keep, 1u, 255u)                                                                             \
+    SETTING(kind, float, threshold, 0u, 1233125376u)                                                                   \
+    SETTING(kind, uint8_t, normalise, 0u, 1u)
 typedef struct {
-    uint8_t method;
-    uint16_t batch;
-    uint16_t slots;
-    uint32_t seed;
-    uint32_t first_step;
-    uint8_t directions;
-    float epsilon;
-    float rho;
-    float eta;
-    float eta_min;
-    uint32_t warmup;
-    uint32_t steps;
-    uint8_t optimizer;
-    float beta1;
-    float beta2;
-    uint8_t distribution;
-    uint8_t last_layers;
-    uint8_t train_bias;
-    uint16_t guide;
-    uint32_t guide_from;
-    uint8_t smoothing;
-    uint8_t sparse;
-    uint8_t keep;
-    float threshold;
-    uint8_t normalise;
+    QZO_FF_SETTINGS(, SETTINGS_FIELD)
 } qzo_ff_settings_t;
-
 extern const settings_table_t qzo_ff_settings_table;
 
+#define FQT_SETTINGS(kind, SETTING)                                                                                    \
+    COMMON_SETTINGS(kind, SETTING)                                                                                     \
+    SETTING(kind, uint8_t, last_layers, 1u, 64u)                                                                       \
+    SETTING(kind, uint8_t, train_bias, 0u, 1u)                                                                         \
+    SETTING(kind, float, eta, 729808896u, 1098907648u)                                                                 \
+    SETTING(kind, uint8_t, gradient, 0u, 1u)                                                                           \
+    SETTING(kind, uint8_t, standardise, 0u, 2u)                                                                        \
+    SETTING(kind, float, statistics_momentum, 0u, 1065353216u)                                                         \
+    SETTING(kind, float, epsilon, 729808896u, 1065353216u)                                                             \
+    SETTING(kind, float, range_momentum, 0u, 1065353216u)                                                              \
+    SETTING(kind, float, range_growth, 0u, 1065353216u)                                                                \
+    SETTING(kind, uint8_t, error_range, 0u, 1u)                                                                        \
+    SETTING(kind, float, lambda_min, 0u, 1065353216u)                                                                  \
+    SETTING(kind, float, lambda_max, 0u, 1065353216u)                                                                  \
+    SETTING(kind, uint8_t, rate, 0u, 1u)                                                                               \
+    SETTING(kind, uint8_t, sparse_head, 0u, 1u)
 typedef struct {
-    uint8_t method;
-    uint16_t batch;
-    uint16_t slots;
-    uint32_t seed;
-    uint32_t first_step;
-    uint8_t last_layers;
-    uint8_t train_bias;
-    float eta;
-    uint8_t gradient;
-    uint8_t standardise;
-    float statistics_momentum;
-    float epsilon;
-    float range_momentum;
-    float range_growth;
-    uint8_t error_range;
-    float lambda_min;
-    float lambda_max;
-    uint8_t rate;
-    uint8_t sparse_head;
+    FQT_SETTINGS(, SETTINGS_FIELD)
 } fqt_settings_t;
-
 extern const settings_table_t fqt_settings_table;

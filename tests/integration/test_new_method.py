@@ -38,7 +38,7 @@ LINES = {  # registry: the new line, and the line that it stands before
     Path("firmware/trainer/registry.c"): (f"{'    METHOD(spsa)':<119}\\", "    /* the next method */"),
 }
 GENERATE = ("-m", "hil.training.methods.generate")
-GENERATED = {Path("firmware/methods/settings.c"), Path("firmware/methods/settings.h")}
+GENERATED = {Path("firmware/methods/settings.h")}
 BAD_SETTING = 13  # FAILURE_BAD_SETTING of firmware/graph/failure.h
 FIELDS = {"perturb": 8, "wise": 9, "difference": 10, "direction": 11, "gns": 12, "queries": 15}  # of `configure`
 

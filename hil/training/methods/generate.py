@@ -21,6 +21,7 @@ TEMPLATES = {  # by the path of what is made from it, in the checkout
 SOURCE = (
     "Generated from hil/training/methods/methods.toml by `python -m hil.training.methods.generate`; edit that file."
 )
+LINE = 120
 C_TYPES = {"u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "f32": "float"}
 
 Settings = Mapping[str, Setting]
@@ -38,7 +39,7 @@ def texts() -> dict[str, str]:
     )
     values = {
         "source": SOURCE, "c_types": C_TYPES, "common": described(COMMON), "methods": methods,
-        "words": list(_words([described(COMMON), *methods.values()])),
+        "words": [_enumeration(words) for words in _words([described(COMMON), *methods.values()])],
         "bounds": bounds, "sent": sent, "json": json.dumps,
     }  # fmt: skip
     return {path: environment.get_template(name).render(values) for path, name in TEMPLATES.items()}
@@ -65,8 +66,15 @@ def _bits(value: float | None) -> int:
     return bits
 
 
-def _words(tables: list[Settings]) -> Iterator[tuple[str, int]]:
-    """Yield the name in C and the number of every word of every setting once.
+def _enumeration(words: dict[str, int]) -> str:
+    """Return words as an enum, on one line if it is not too long."""
+    named = [f"{name} = {number}" for name, number in words.items()]
+    line = f"enum {{ {', '.join(named)} }};"
+    return line if len(line) <= LINE else "\n".join(["enum {", *(f"    {word}," for word in named), "};"])
+
+
+def _words(tables: list[Settings]) -> Iterator[dict[str, int]]:
+    """Yield the names in C and the numbers of the words of every setting, each word once.
 
     Raises:
         ValueError: two tables give a word of the same setting different numbers.
@@ -78,7 +86,8 @@ def _words(tables: list[Settings]) -> Iterator[tuple[str, int]]:
         for name in numbers.keys() & known.keys():
             if numbers[name] != known[name]:
                 raise ValueError(f"{name} is {known[name]} and {numbers[name]}: give one of the words another name")
-        yield from ((name, number) for name, number in numbers.items() if name not in known)
+        if new := {name: number for name, number in numbers.items() if name not in known}:
+            yield new
         known |= numbers
 
 
