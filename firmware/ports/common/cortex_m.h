@@ -2,6 +2,7 @@
    Armv8-M with the Main and Security Extensions adds (ARM DDI 0553B.l). */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
@@ -84,6 +85,16 @@ static inline void faults_unmask(void) {
 
 static inline void wait_for_interrupt(void) {
     __asm volatile("dsb\n wfi" ::: "memory");
+}
+
+static inline void sleep_until(const volatile bool *rung) {
+    while (!*rung) {
+        interrupts_mask();
+        if (!*rung) {
+            wait_for_interrupt();
+        }
+        interrupts_unmask();
+    }
 }
 
 static inline void barrier(void) {

@@ -4,7 +4,7 @@
    in the start-up code of PJRC and Zephyr. */
 #include <stdint.h>
 
-#include "flexram.h"
+#include "board.h"
 #include "reset.h"
 
 #define FLASH_START 0x60000000u

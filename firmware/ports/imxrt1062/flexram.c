@@ -1,4 +1,4 @@
-#include "flexram.h"
+#include "board.h"
 
 #include <stdint.h>
 

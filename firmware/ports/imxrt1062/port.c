@@ -2,12 +2,9 @@
 
 #include "board.h"
 #include "cache.h"
-#include "clock.h"
 #include "dwt.h"
 #include "imxrt1062.h"
 #include "mpu.h"
-#include "uart.h"
-#include "watchdog.h"
 
 static uint32_t core_hz;
 

@@ -1,4 +1,4 @@
-#include "sleep.h"
+#include "board.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,13 +22,7 @@ static void sleep_once(uint32_t ms) {
     SYST_RVR = TICKS_PER_MS * ms; /* a tick more: the first may be short */
     SYST_CVR = 0;
     SYST_CSR = SYST_CSR_TICKINT | SYST_CSR_ENABLE;
-    while (!rung) {
-        interrupts_mask();
-        if (!rung) {
-            wait_for_interrupt();
-        }
-        interrupts_unmask();
-    }
+    sleep_until(&rung);
 }
 
 void port_sleep_ms(uint32_t ms) {

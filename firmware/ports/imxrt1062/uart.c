@@ -1,12 +1,9 @@
 /* The eDMA takes what LPUART6 receives into a ring and gives it what is to be sent. Where no eDMA answers, as on an
    emulator without one, every received byte interrupts, and the core writes what is to be sent. */
-#include "uart.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "board.h"
-#include "clock.h"
 #include "imxrt1062.h"
 #include "serial.h"
 

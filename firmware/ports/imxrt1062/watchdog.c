@@ -1,4 +1,4 @@
-#include "watchdog.h"
+#include "board.h"
 
 #include "imxrt1062.h"
 

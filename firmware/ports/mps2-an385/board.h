@@ -4,4 +4,5 @@
 
 #include "armv7m_image.h"
 
+#define BOARD_NAME "mps2-an385"
 #define BOARD_RX_RING 4096u

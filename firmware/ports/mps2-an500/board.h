@@ -3,4 +3,5 @@
 
 #include "armv7m_image.h"
 
+#define BOARD_NAME "mps2-an500"
 #define BOARD_RX_RING 8192u

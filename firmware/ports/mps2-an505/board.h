@@ -4,8 +4,13 @@
    protection controllers (PPC, MPC; ARM ECM 0601256). */
 #pragma once
 
+#define BOARD_NAME "mps2-an505"
 #define BOARD_RX_RING 8192u
 
+#define BOARD_CODE 0x10000000u /* Secure aliases */
+#define BOARD_DATA 0x38000000u
+#define BOARD_PERIPHERALS 0x50000000u
+#define BOARD_PERIPHERALS_LOG2 28u
 #define BOARD_UART0 0x50200000u
 #define BOARD_FPGAIO 0x50302000u
 #define BOARD_UART0_RX_IRQ 32u

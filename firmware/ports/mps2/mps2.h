@@ -22,3 +22,9 @@
 /* MPS2 FPGA system control: user LEDs */
 #define FPGAIO_LED REGISTER(BOARD_FPGAIO)
 #define FPGAIO_LED0 (1u << 0)
+
+/* UART0, 8 data bits, no parity, 1 stop bit. */
+void uart_start(void);
+
+void uart_receive_handler(void);
+void uart_transmit_handler(void);

@@ -1,6 +1,4 @@
 /* UART0: one byte each way, an interrupt for every byte. */
-#include "uart.h"
-
 #include "mps2.h"
 #include "serial.h"
 

@@ -1,4 +1,4 @@
-#include "alarm.h"
+#include "board.h"
 
 #include "agent/port.h"
 #include "nrf52840.h"
@@ -25,11 +25,5 @@ void port_sleep_ms(uint32_t ms) {
     TIMER_CC0(ALARM_TIMER) = 1000u * ms;
     TIMER_TASKS_CLEAR(ALARM_TIMER) = 1;
     TIMER_TASKS_START(ALARM_TIMER) = 1;
-    while (!rung) {
-        interrupts_mask();
-        if (!rung) {
-            wait_for_interrupt();
-        }
-        interrupts_unmask();
-    }
+    sleep_until(&rung);
 }

@@ -1,4 +1,4 @@
-#include "clock.h"
+#include "board.h"
 
 #include "nrf52840.h"
 

@@ -1,12 +1,9 @@
 #include "agent/port.h"
 
 #include "board.h"
-#include "clock.h"
 #include "dwt.h"
 #include "mpu.h"
 #include "nrf52840.h"
-#include "protect.h"
-#include "uart.h"
 
 /* Everything the program uses, and nothing else: any other address faults. Product Specification, memory map. */
 static const mpu_region_t regions[] = {

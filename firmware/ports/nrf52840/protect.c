@@ -1,4 +1,4 @@
-#include "protect.h"
+#include "board.h"
 
 #include <stdint.h>
 

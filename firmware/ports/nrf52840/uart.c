@@ -1,5 +1,3 @@
-#include "uart.h"
-
 #include "board.h"
 #include "nrf52840.h"
 #include "serial.h"

@@ -1,4 +1,4 @@
-#include "alarm.h"
+#include "board.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,11 +21,5 @@ void port_sleep_ms(uint32_t ms) {
     ATOMIC_SET(TIMER_INTE) = 1u << SLEEP_ALARM;
     NVIC_ISER(TIMER_IRQ(SLEEP_ALARM)) = NVIC_BIT(TIMER_IRQ(SLEEP_ALARM));
     TIMER_ALARM(SLEEP_ALARM) = TIMER_TIMERAWL + 1000u * ms;
-    while (!rung) {
-        interrupts_mask();
-        if (!rung) {
-            wait_for_interrupt();
-        }
-        interrupts_unmask();
-    }
+    sleep_until(&rung);
 }

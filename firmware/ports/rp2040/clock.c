@@ -1,5 +1,3 @@
-#include "clock.h"
-
 #include "board.h"
 #include "rp2040.h"
 

@@ -1,11 +1,8 @@
 #include "agent/port.h"
 
-#include "agent/messages.h"
 #include "board.h"
-#include "clock.h"
 #include "rp2040.h"
 #include "ticks.h"
-#include "uart.h"
 
 #define USED_BLOCKS (RESETS_DMA | RESETS_IO_BANK0 | RESETS_PADS_BANK0 | RESETS_TIMER | RESETS_UART0)
 
@@ -40,10 +37,6 @@ const char *port_board_name(void) {
 
 uint32_t port_clock_hz(void) {
     return CLOCK_HZ;
-}
-
-uint8_t port_counter(void) {
-    return MSG_COUNTER_SYSTICK;
 }
 
 uint32_t port_cycles(void) {

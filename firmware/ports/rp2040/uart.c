@@ -5,13 +5,10 @@
    (RP2040 data sheet, 4.2.6.4): an alarm, set to when the stretch would be over, ends it. So the end of a burst is
    noticed late by about as long as the burst was, and by 5.7 ms at most. Where no DMA answers, the core
    reads the FIFO. */
-#include "uart.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "board.h"
-#include "clock.h"
 #include "rp2040.h"
 #include "serial.h"
 

@@ -1,6 +1,9 @@
 /* Constants of the board 32F746GDISCOVERY. */
 #pragma once
 
+#include "stm32f746.h"
+
+#define BOARD_NAME "stm32f746"
 #define BOARD_RX_RING 8192u
 #define BOARD_BAUD 921600u
 
@@ -13,3 +16,8 @@
 #define BOARD_MARKER_PIN 2u
 
 #define BOARD_DWT_LOCKED 1 /* the lock is CoreSight's and exists on Cortex-M7 (ARM DDI 0489, DWT) */
+
+/* What is being sent lies in the last bytes of SRAM2, 2^UART_SEND_LOG2 of them (memory.ld), where the caches must not
+   cover it. */
+#define UART_SEND_BASE 0x2004FE00u
+#define UART_SEND_LOG2 9u

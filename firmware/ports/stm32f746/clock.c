@@ -1,5 +1,3 @@
-#include "clock.h"
-
 #include <stdbool.h>
 
 #include "board.h"
@@ -18,18 +16,9 @@ enum {
     READY_POLLS = 1000000, /* hundreds of milliseconds at 16 MHz, where the slowest flag, of the crystal, needs a few */
 };
 
-static bool wait_until(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
-    for (uint32_t polls = 0; polls < READY_POLLS; polls++) {
-        if ((*reg & mask) == value) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool start_crystal(void) {
     RCC_CR |= RCC_CR_HSEON;
-    return wait_until(&RCC_CR, RCC_CR_HSERDY, RCC_CR_HSERDY);
+    return wait_until(&RCC_CR, RCC_CR_HSERDY, RCC_CR_HSERDY, READY_POLLS);
 }
 
 /* The voltage scale can be chosen only while the PLL is off (RM0385, PWR_CR1); scale 1 is the fastest. The PLL locks
@@ -47,27 +36,27 @@ static void start_pll(void) {
    asks. */
 static bool enter_over_drive(void) {
     PWR_CR1 |= PWR_CR1_ODEN;
-    if (!wait_until(&PWR_CSR1, PWR_CSR1_ODRDY, PWR_CSR1_ODRDY)) {
+    if (!wait_until(&PWR_CSR1, PWR_CSR1_ODRDY, PWR_CSR1_ODRDY, READY_POLLS)) {
         return false;
     }
     PWR_CR1 |= PWR_CR1_ODSWEN;
-    return wait_until(&PWR_CSR1, PWR_CSR1_ODSWRDY, PWR_CSR1_ODSWRDY);
+    return wait_until(&PWR_CSR1, PWR_CSR1_ODSWRDY, PWR_CSR1_ODSWRDY, READY_POLLS);
 }
 
 /* Flash and buses first, so that nothing is ever faster than it may be (RM0385, FLASH: increasing the
    CPU frequency). */
 static bool switch_to_pll(void) {
     modify(&FLASH_ACR, FLASH_ACR_LATENCY_MASK, FLASH_WAIT_STATES);
-    if (!wait_until(&FLASH_ACR, FLASH_ACR_LATENCY_MASK, FLASH_WAIT_STATES)) {
+    if (!wait_until(&FLASH_ACR, FLASH_ACR_LATENCY_MASK, FLASH_WAIT_STATES, READY_POLLS)) {
         return false;
     }
     modify(&RCC_CFGR, RCC_CFGR_HPRE_MASK | RCC_CFGR_PPRE1_MASK | RCC_CFGR_PPRE2_MASK,
            RCC_CFGR_PPRE1_4 | RCC_CFGR_PPRE2_2);
-    if (!wait_until(&RCC_CR, RCC_CR_PLLRDY, RCC_CR_PLLRDY)) {
+    if (!wait_until(&RCC_CR, RCC_CR_PLLRDY, RCC_CR_PLLRDY, READY_POLLS)) {
         return false;
     }
     modify(&RCC_CFGR, RCC_CFGR_SW_MASK, RCC_CFGR_SW_PLL);
-    return wait_until(&RCC_CFGR, RCC_CFGR_SWS_MASK, RCC_CFGR_SWS_PLL);
+    return wait_until(&RCC_CFGR, RCC_CFGR_SWS_MASK, RCC_CFGR_SWS_PLL, READY_POLLS);
 }
 
 clock_rates_t clock_start(void) {

@@ -2,9 +2,7 @@
    and register. */
 #pragma once
 
-#include <stdint.h>
-
-#include "cortex_m.h"
+#include "stm32.h"
 
 /* Embedded flash memory, FLASH registers */
 #define FLASH_ACR REGISTER(0x40023C00u)
@@ -61,21 +59,14 @@
 #define RCC_CFGR_PPRE2_MASK (7u << 13)
 #define RCC_CFGR_PPRE2_2 (4u << 13)
 #define RCC_AHB1ENR REGISTER(0x40023830u)
-#define RCC_AHB1ENR_GPIO(index) (1u << (index))
+#define RCC_GPIO_ENR RCC_AHB1ENR /* bit n for port n */
 #define RCC_AHB1ENR_DMA2EN (1u << 22)
 #define RCC_APB1ENR REGISTER(0x40023840u)
 #define RCC_APB1ENR_PWREN (1u << 28)
 #define RCC_APB2ENR REGISTER(0x40023844u)
 #define RCC_APB2ENR_USART1EN (1u << 4)
 
-/* General-purpose I/Os, GPIO registers; port A is index 0 */
-enum { GPIOA = 0, GPIOB = 1, GPIOI = 8 };
-#define GPIO_REGISTER(port, offset) REGISTER(0x40020000u + 0x400u * (port) + (offset))
-#define GPIO_MODER(port) GPIO_REGISTER(port, 0x00u)
-#define GPIO_PUPDR(port) GPIO_REGISTER(port, 0x0Cu)
-#define GPIO_BSRR(port) GPIO_REGISTER(port, 0x18u)
-#define GPIO_AFR(port, pin) GPIO_REGISTER(port, 0x20u + 4u * ((pin) / 8u))
-enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
+#define GPIO_BASE 0x40020000u /* General-purpose I/Os, GPIO registers */
 
 /* Direct memory access controller, DMA registers; interrupts 56 to 60 and 68 to 70 are those of the streams of DMA2 */
 #define DMA2_LIFCR REGISTER(0x40026408u)
@@ -83,12 +74,7 @@ enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
 #define DMA_STREAM_2_FLAGS (0x3Du << 16) /* in LIFCR */
 #define DMA_STREAM_7_FLAGS (0x3Du << 22) /* in HIFCR */
 #define DMA2_CR(stream) REGISTER(0x40026410u + 0x18u * (stream))
-#define DMA_CR_EN (1u << 0)
-#define DMA_CR_HTIE (1u << 3)
-#define DMA_CR_TCIE (1u << 4)
 #define DMA_CR_TO_PERIPHERAL (1u << 6)
-#define DMA_CR_CIRC (1u << 8)
-#define DMA_CR_MINC (1u << 10)
 #define DMA_CR_CHANNEL(channel) ((channel) << 25)
 #define DMA2_NDTR(stream) REGISTER(0x40026414u + 0x18u * (stream))
 #define DMA2_PAR(stream) REGISTER(0x40026418u + 0x18u * (stream))
@@ -96,29 +82,5 @@ enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
 #define DMA2_STREAM_2_IRQ 58u
 #define DMA2_STREAM_7_IRQ 70u
 
-/* Universal synchronous/asynchronous receiver transmitter, USART registers; interrupt 37 (NVIC, vector table) */
-#define USART1_IRQ 37u
-#define USART1_CR1 REGISTER(0x40011000u)
-#define USART_CR1_UE (1u << 0)
-#define USART_CR1_RE (1u << 2)
-#define USART_CR1_TE (1u << 3)
-#define USART_CR1_IDLEIE (1u << 4)
-#define USART_CR1_RXNEIE (1u << 5)
-#define USART1_CR3 REGISTER(0x40011008u)
-#define USART_CR3_DMAR (1u << 6)
+/* Universal synchronous/asynchronous receiver transmitter, USART registers */
 #define USART_CR3_DMAT (1u << 7)
-#define USART1_BRR REGISTER(0x4001100Cu)
-#define USART1_ISR REGISTER(0x4001101Cu)
-#define USART_ISR_RXNE (1u << 5)
-#define USART_ISR_TXE (1u << 7)
-#define USART1_ICR REGISTER(0x40011020u)
-#define USART_ICR_EVENTS (0x1Fu << 0) /* IDLE, ORE, NE, FE, PE */
-#define USART1_RDR_ADDRESS 0x40011024u
-#define USART1_RDR REGISTER(USART1_RDR_ADDRESS)
-#define USART1_TDR_ADDRESS 0x40011028u
-#define USART1_TDR REGISTER(USART1_TDR_ADDRESS)
-
-/* Change the masked bits of a register and leave all others as they are: reserved bits keep their reset value. */
-static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
-    *reg = (*reg & ~mask) | value;
-}

@@ -1,13 +1,11 @@
 /* USART1 has no FIFO here: DMA2 takes what it receives into a ring and gives it what is to be sent (RM0385, DMA2
    request mapping: USART1_RX is channel 4 of stream 2, USART1_TX channel 4 of stream 7). Where no DMA answers, as on an
    emulator without one, every received byte interrupts, and the core writes what is to be sent. */
-#include "uart.h"
-
 #include <stdbool.h>
 
 #include "board.h"
+#include "receive.h"
 #include "serial.h"
-#include "stm32f746.h"
 
 #define RX_STREAM 2u
 #define TX_STREAM 7u
@@ -24,12 +22,11 @@ enum {
 /* In DTCM with all of .bss: no cache is between the DMA and the core. */
 static volatile uint8_t ring[RX_RING];
 static volatile uint8_t sending[TX_SIZE] __attribute__((section(".dma"))); /* at UART_SEND_BASE */
-static uint32_t taken; /* place in the ring of the next byte to take */
 static bool by_dma;
 
 static void start_pin(uint32_t port, uint32_t pin) {
-    RCC_AHB1ENR |= RCC_AHB1ENR_GPIO(port);
-    (void)RCC_AHB1ENR; /* two cycles until the clock runs (RM0385, RCC: peripheral clock enable) */
+    RCC_GPIO_ENR |= 1u << port;
+    (void)RCC_GPIO_ENR; /* two cycles until the clock runs (RM0385, RCC: peripheral clock enable) */
     modify(&GPIO_AFR(port, pin), 0xFu << 4 * (pin % 8), USART1_AF << 4 * (pin % 8));
     modify(&GPIO_PUPDR(port), 3u << 2 * pin, GPIO_PULL_UP << 2 * pin);
     modify(&GPIO_MODER(port), 3u << 2 * pin, GPIO_MODE_ALTERNATE << 2 * pin);
@@ -97,29 +94,6 @@ void uart_put_polled(uint8_t byte) {
     USART1_TDR = byte;
 }
 
-static void take_ring(void) {
-    const uint32_t place = (RX_RING - DMA2_NDTR(RX_STREAM)) % RX_RING;
-    for (; taken != place; taken = (taken + 1) % RX_RING) {
-        serial_received(ring[taken]);
-    }
-}
-
-static bool may_receive(void) {
-    static bool silenced;
-    const bool more = serial_wants_more();
-    if (silenced == more) {
-        silenced = !more;
-        modify(&USART1_CR1, USART_CR1_RXNEIE, more ? USART_CR1_RXNEIE : 0);
-    }
-    return more;
-}
-
-static void take_register(void) {
-    while (may_receive() && (USART1_ISR & USART_ISR_RXNE) != 0) {
-        serial_received((uint8_t)USART1_RDR);
-    }
-}
-
 /* Flags before bytes: what arrives while the ring is emptied interrupts again. Line errors and overruns need no
    handling of their own, the frame's CRC finds them. Which of the three interrupted is not asked: an access to a
    peripheral costs a dozen cycles on the bus, and far more on an emulator. */
@@ -128,7 +102,7 @@ void uart_handler(void) {
     DMA2_LIFCR = DMA_STREAM_2_FLAGS;
     DMA2_HIFCR = DMA_STREAM_7_FLAGS;
     if (by_dma) {
-        take_ring();
+        take_ring(ring, RX_RING, DMA2_NDTR(RX_STREAM));
     } else {
         take_register();
     }

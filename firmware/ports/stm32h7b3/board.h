@@ -1,6 +1,9 @@
 /* Constants of the board STM32H7B3I-DK. */
 #pragma once
 
+#include "stm32h7b3.h"
+
+#define BOARD_NAME "stm32h7b3"
 #define BOARD_RX_RING 8192u
 #define BOARD_BAUD 921600u
 

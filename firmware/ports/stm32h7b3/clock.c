@@ -1,4 +1,4 @@
-#include "clock.h"
+#include "board.h"
 
 #include <stdbool.h>
 
@@ -16,15 +16,6 @@ enum {
     READY_POLLS = 1000000, /* tens of milliseconds at 64 MHz, where the slowest flag needs well under one */
 };
 
-static bool wait_until(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
-    for (uint32_t polls = 0; polls < READY_POLLS; polls++) {
-        if ((*reg & mask) == value) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Direct SMPS supply, as the board is wired. The choice is taken once after power-on and survives resets (RM0455, PWR:
    supply configuration control); out of power-on both LDOEN and SMPSEN are set and the voltage scale
    cannot be changed. */
@@ -33,12 +24,12 @@ static bool choose_supply(void) {
     if ((PWR_CR3 & mask) != PWR_CR3_SMPSEN) {
         modify(&PWR_CR3, mask, PWR_CR3_SMPSEN);
     }
-    return wait_until(&PWR_CSR1, PWR_CSR1_ACTVOSRDY, PWR_CSR1_ACTVOSRDY);
+    return wait_until(&PWR_CSR1, PWR_CSR1_ACTVOSRDY, PWR_CSR1_ACTVOSRDY, READY_POLLS);
 }
 
 static bool set_voltage_scale(uint32_t vos) {
     modify(&PWR_SRDCR, PWR_SRDCR_VOS_MASK, vos);
-    return wait_until(&PWR_SRDCR, PWR_SRDCR_VOSRDY, PWR_SRDCR_VOSRDY);
+    return wait_until(&PWR_SRDCR, PWR_SRDCR_VOSRDY, PWR_SRDCR_VOSRDY, READY_POLLS);
 }
 
 static bool start_pll(void) {
@@ -50,7 +41,7 @@ static bool start_pll(void) {
     modify(&RCC_PLL1DIVR, RCC_PLL1DIVR_N1_MASK | RCC_PLL1DIVR_P1_MASK,
            RCC_PLL1DIVR_N1((uint32_t)PLL_N) | RCC_PLL1DIVR_P1((uint32_t)PLL_P));
     RCC_CR |= RCC_CR_PLL1ON;
-    return wait_until(&RCC_CR, RCC_CR_PLL1RDY, RCC_CR_PLL1RDY);
+    return wait_until(&RCC_CR, RCC_CR_PLL1RDY, RCC_CR_PLL1RDY, READY_POLLS);
 }
 
 /* Buses and flash first, so that nothing is ever faster than it may be. */
@@ -62,11 +53,11 @@ static bool switch_to_pll(void) {
     modify(&RCC_SRDCFGR, RCC_SRDCFGR_SRDPPRE_MASK, RCC_SRDCFGR_SRDPPRE_2);
     const uint32_t acr = (uint32_t)FLASH_WAIT_STATES | (uint32_t)FLASH_WRITE_DELAY << 4;
     modify(&FLASH_ACR, FLASH_ACR_LATENCY_MASK | FLASH_ACR_WRHIGHFREQ_MASK, acr);
-    if (!wait_until(&FLASH_ACR, FLASH_ACR_LATENCY_MASK | FLASH_ACR_WRHIGHFREQ_MASK, acr)) {
+    if (!wait_until(&FLASH_ACR, FLASH_ACR_LATENCY_MASK | FLASH_ACR_WRHIGHFREQ_MASK, acr, READY_POLLS)) {
         return false;
     }
     modify(&RCC_CFGR, RCC_CFGR_SW_MASK, RCC_CFGR_SW_PLL1);
-    return wait_until(&RCC_CFGR, RCC_CFGR_SWS_MASK, RCC_CFGR_SWS_PLL1);
+    return wait_until(&RCC_CFGR, RCC_CFGR_SWS_MASK, RCC_CFGR_SWS_PLL1, READY_POLLS);
 }
 
 clock_rates_t clock_start(void) {

@@ -1,2 +1,2 @@
 CPU := $(M7)
-SHARED := ports/sleep ports/dwt
+SHARED := ports/stm32 ports/sleep ports/dwt

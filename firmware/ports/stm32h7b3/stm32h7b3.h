@@ -2,9 +2,7 @@
    chapter and register. */
 #pragma once
 
-#include <stdint.h>
-
-#include "cortex_m.h"
+#include "stm32.h"
 
 /* Embedded flash memory, FLASH registers */
 #define FLASH_ACR REGISTER(0x52002000u)
@@ -85,30 +83,17 @@
 #define RCC_AHB1ENR_DMA1EN (1u << 0) /* and DMAMUX1 */
 #define RCC_AHB2ENR REGISTER(0x5802453Cu)
 #define RCC_AHB2ENR_AHBSRAM1EN (1u << 29)
-#define RCC_AHB4ENR REGISTER(0x58024540u)
-#define RCC_AHB4ENR_GPIO(index) (1u << (index))
+#define RCC_GPIO_ENR REGISTER(0x58024540u) /* RCC_AHB4ENR: bit n for port n */
 #define RCC_APB2ENR REGISTER(0x58024550u)
 #define RCC_APB2ENR_USART1EN (1u << 4)
 
-/* General-purpose I/Os, GPIO registers; port A is index 0 */
-enum { GPIOA = 0, GPIOF = 5, GPIOG = 6 };
-#define GPIO_REGISTER(port, offset) REGISTER(0x58020000u + 0x400u * (port) + (offset))
-#define GPIO_MODER(port) GPIO_REGISTER(port, 0x00u)
-#define GPIO_PUPDR(port) GPIO_REGISTER(port, 0x0Cu)
-#define GPIO_BSRR(port) GPIO_REGISTER(port, 0x18u)
-#define GPIO_AFRH(port) GPIO_REGISTER(port, 0x24u)
-enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
+#define GPIO_BASE 0x58020000u /* General-purpose I/Os, GPIO registers */
 
 /* Direct memory access controller, DMA registers; interrupt 11 is that of stream 0 of DMA1 (NVIC, vector table) */
 #define DMA1_STREAM_0_IRQ 11u
 #define DMA1_LIFCR REGISTER(0x40020008u)
 #define DMA_STREAM_0_FLAGS (0x3Du << 0) /* in LIFCR */
 #define DMA1_CR(stream) REGISTER(0x40020010u + 0x18u * (stream))
-#define DMA_CR_EN (1u << 0)
-#define DMA_CR_HTIE (1u << 3)
-#define DMA_CR_TCIE (1u << 4)
-#define DMA_CR_CIRC (1u << 8)
-#define DMA_CR_MINC (1u << 10)
 #define DMA_CR_TRBUFF (1u << 20)
 #define DMA1_NDTR(stream) REGISTER(0x40020014u + 0x18u * (stream))
 #define DMA1_PAR(stream) REGISTER(0x40020018u + 0x18u * (stream))
@@ -118,31 +103,8 @@ enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
 #define DMAMUX1_CCR(channel) REGISTER(0x40020800u + 4u * (channel))
 #define DMAMUX1_USART1_RX 41u
 
-/* Universal synchronous/asynchronous receiver transmitter, USART registers; interrupt 37 (NVIC, vector table) */
-#define USART1_IRQ 37u
-#define USART1_CR1 REGISTER(0x40011000u)
-#define USART_CR1_UE (1u << 0)
-#define USART_CR1_RE (1u << 2)
-#define USART_CR1_TE (1u << 3)
-#define USART_CR1_IDLEIE (1u << 4)
-#define USART_CR1_RXFNEIE (1u << 5)
+/* Universal synchronous/asynchronous receiver transmitter, USART registers */
 #define USART_CR1_FIFOEN (1u << 29)
-#define USART1_CR3 REGISTER(0x40011008u)
-#define USART_CR3_DMAR (1u << 6)
 #define USART_CR3_TXFTIE (1u << 23)
 #define USART_CR3_TXFTCFG_MASK (7u << 29)
 #define USART_CR3_TXFTCFG_7_8 (4u << 29)
-#define USART1_BRR REGISTER(0x4001100Cu)
-#define USART1_ISR REGISTER(0x4001101Cu)
-#define USART_ISR_RXFNE (1u << 5)
-#define USART_ISR_TXFNF (1u << 7)
-#define USART1_ICR REGISTER(0x40011020u)
-#define USART_ICR_EVENTS (1u << 4 | 0xFu << 0) /* IDLE, ORE, NE, FE, PE */
-#define USART1_RDR_ADDRESS 0x40011024u
-#define USART1_RDR REGISTER(USART1_RDR_ADDRESS)
-#define USART1_TDR REGISTER(0x40011028u)
-
-/* Change the masked bits of a register and leave all others as they are: reserved bits keep their reset value. */
-static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
-    *reg = (*reg & ~mask) | value;
-}

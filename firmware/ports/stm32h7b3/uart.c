@@ -1,12 +1,10 @@
 /* DMA1 takes what USART1 receives into a ring; what is sent goes through the FIFO (RM0455, DMAMUX1: input 41 is
    USART1_RX). Where no DMA answers, as on an emulator without one, every received byte interrupts. */
-#include "uart.h"
-
 #include <stdbool.h>
 
 #include "board.h"
+#include "receive.h"
 #include "serial.h"
-#include "stm32h7b3.h"
 
 #define RX_STREAM 0u
 
@@ -19,13 +17,12 @@ enum {
 
 /* No initial values, and not cleared at start: only what the DMA wrote is read. */
 static volatile uint8_t ring[RX_RING] __attribute__((section(".dma")));
-static uint32_t taken; /* place in the ring of the next byte to take */
 static bool by_dma;
 
 static void start_pins(void) {
-    RCC_AHB4ENR |= RCC_AHB4ENR_GPIO(GPIOA);
-    (void)RCC_AHB4ENR; /* two cycles until the clock runs (RM0455, RCC: peripheral clock enable delay) */
-    modify(&GPIO_AFRH(GPIOA), 0xFu << 4 * (TX_PIN - 8) | 0xFu << 4 * (RX_PIN - 8),
+    RCC_GPIO_ENR |= 1u << GPIOA;
+    (void)RCC_GPIO_ENR; /* two cycles until the clock runs (RM0455, RCC: peripheral clock enable delay) */
+    modify(&GPIO_AFR(GPIOA, TX_PIN), 0xFu << 4 * (TX_PIN - 8) | 0xFu << 4 * (RX_PIN - 8),
            USART1_AF << 4 * (TX_PIN - 8) | USART1_AF << 4 * (RX_PIN - 8));
     modify(&GPIO_PUPDR(GPIOA), 3u << 2 * RX_PIN, GPIO_PULL_UP << 2 * RX_PIN);
     modify(&GPIO_MODER(GPIOA), 3u << 2 * TX_PIN | 3u << 2 * RX_PIN,
@@ -55,7 +52,7 @@ void uart_start(uint32_t kernel_clock_hz) {
     USART1_BRR = (kernel_clock_hz + BOARD_BAUD / 2) / BOARD_BAUD;
     modify(&USART1_CR3, USART_CR3_TXFTCFG_MASK | USART_CR3_DMAR, USART_CR3_TXFTCFG_7_8 | (by_dma ? USART_CR3_DMAR : 0));
     USART1_CR1 |= USART_CR1_FIFOEN;
-    USART1_CR1 |= USART_CR1_UE | USART_CR1_RE | USART_CR1_TE | (by_dma ? USART_CR1_IDLEIE : USART_CR1_RXFNEIE);
+    USART1_CR1 |= USART_CR1_UE | USART_CR1_RE | USART_CR1_TE | (by_dma ? USART_CR1_IDLEIE : USART_CR1_RXNEIE);
     NVIC_ISER(USART1_IRQ) = NVIC_BIT(USART1_IRQ);
     NVIC_ISER(DMA1_STREAM_0_IRQ) = NVIC_BIT(DMA1_STREAM_0_IRQ);
 }
@@ -63,7 +60,7 @@ void uart_start(uint32_t kernel_clock_hz) {
 void uart_pump(void) {
     static bool interrupting; /* TXFTIE as last written */
     uint8_t byte;
-    while (serial_pending() && (USART1_ISR & USART_ISR_TXFNF) != 0 && serial_next(&byte)) {
+    while (serial_pending() && (USART1_ISR & USART_ISR_TXE) != 0 && serial_next(&byte)) {
         USART1_TDR = byte;
     }
     if (interrupting != serial_pending()) {
@@ -73,32 +70,9 @@ void uart_pump(void) {
 }
 
 void uart_put_polled(uint8_t byte) {
-    while ((USART1_ISR & USART_ISR_TXFNF) == 0) {
+    while ((USART1_ISR & USART_ISR_TXE) == 0) {
     }
     USART1_TDR = byte;
-}
-
-static void take_ring(void) {
-    const uint32_t place = (RX_RING - DMA1_NDTR(RX_STREAM)) % RX_RING;
-    for (; taken != place; taken = (taken + 1) % RX_RING) {
-        serial_received(ring[taken]);
-    }
-}
-
-static bool may_receive(void) {
-    static bool silenced;
-    const bool more = serial_wants_more();
-    if (silenced == more) {
-        silenced = !more;
-        modify(&USART1_CR1, USART_CR1_RXFNEIE, more ? USART_CR1_RXFNEIE : 0);
-    }
-    return more;
-}
-
-static void take_fifo(void) {
-    while (may_receive() && (USART1_ISR & USART_ISR_RXFNE) != 0) {
-        serial_received((uint8_t)USART1_RDR);
-    }
 }
 
 /* Flags before bytes: what arrives while the ring is emptied interrupts again. Line errors and overruns need no
@@ -108,9 +82,9 @@ void uart_handler(void) {
     USART1_ICR = USART_ICR_EVENTS;
     DMA1_LIFCR = DMA_STREAM_0_FLAGS;
     if (by_dma) {
-        take_ring();
+        take_ring(ring, RX_RING, DMA1_NDTR(RX_STREAM));
     } else {
-        take_fifo();
+        take_register();
     }
     uart_pump();
 }

@@ -1,5 +1,6 @@
 #include "ticks.h"
 
+#include "agent/messages.h"
 #include "agent/port.h"
 #include "cortex_m.h"
 #include "serial.h"
@@ -25,6 +26,10 @@ uint32_t ticks_read(void) {
         high++; /* the counter has gone round, its handler has not run yet */
     }
     return high * (TICKS_MASK + 1u) + low;
+}
+
+uint8_t port_counter(void) {
+    return MSG_COUNTER_SYSTICK;
 }
 
 /* SysTick is the core's own, no debugger stops it. */

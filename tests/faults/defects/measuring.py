@@ -64,8 +64,8 @@ MEASURING_ROWS = (
     _row("counter halved", DWT, "return DWT_CYCCNT;", "return DWT_CYCCNT / 2u;", TOTAL),
     _row("counter 6 % fast", DWT, "return DWT_CYCCNT;", "return DWT_CYCCNT + DWT_CYCCNT / 16u;", TOTAL),
     _row("all cycles 0", DWT, "return DWT_CYCCNT;", "return 0;", TOTAL),
-    _row("clock doubled", "ports/stm32h7b3/port.c", "return core_hz;", "return 2u * core_hz;", ("clock_hz",)),
-    _row("clock of 4.29 GHz", "ports/stm32h7b3/port.c", "return core_hz;", "return UINT32_MAX;", ("clock_hz",)),
+    _row("clock doubled", "ports/stm32/start.c", "return core_hz;", "return 2u * core_hz;", ("clock_hz",)),
+    _row("clock of 4.29 GHz", "ports/stm32/start.c", "return core_hz;", "return UINT32_MAX;", ("clock_hz",)),
     _row("clock of 0 Hz", "agent/agent.c", "reply->clock_hz = port_clock_hz();", "reply->clock_hz = 0;", ("clock_hz",)),
     _row("another counter named", DWT, "return MSG_COUNTER_DWT;", "return MSG_COUNTER_SYSTICK;", ("counter",)),
     # phases and layers

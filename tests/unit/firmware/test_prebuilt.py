@@ -262,7 +262,7 @@ def test_check_names_the_image_that_differs(tmp_path: Path) -> None:
     copy = tmp_path / "firmware"
     copy.mkdir()
     subprocess.run(["cp", "-r", *map(str, FIRMWARE.iterdir()), str(copy)], check=True)
-    source = copy / "ports/mps2-an500/port.c"
+    source = copy / "ports/mps2-an500/board.h"
     source.write_text(source.read_text().replace('"mps2-an500"', '"mps2-an501"'))
     two = "IMAGES=mps2-an500 mps2-an386"
     run = subprocess.run(
