@@ -1,7 +1,6 @@
 #include "arith/affine8.h"
 
 #include "arith/float32.h"
-#include "arith/sqrt32.h"
 
 enum {
     CUT = 8, /* bits of a mantissa of 24 that m does not have */

@@ -1,5 +1,5 @@
-/* binary32 without a library: docs/arithmetic.md, section 5. Sources that include this are compiled with
-   -ffp-contract=off. */
+/* binary32 without a library: docs/arithmetic.md, section 5; docs/arithmetic-qzo-ff.md, section 1. Sources that include
+   this are compiled with -ffp-contract=off. */
 #pragma once
 
 #include <float.h>
@@ -21,6 +21,10 @@ static inline float float32_from_bits(uint32_t word) {
     float x;
     memcpy(&x, &word, sizeof x);
     return x;
+}
+
+static inline int float32_is_minus_zero(float x) {
+    return float32_bits(x) == 0x80000000u;
 }
 
 /* e^x for x <= 0; 0 below -87. */
@@ -64,3 +68,12 @@ static inline float float32_round(float x) {
 static inline float float32_power_of_two(int32_t k) {
     return float32_from_bits((uint32_t)(k + 127) << 23);
 }
+
+/* The correctly rounded square root of a finite x >= 0. */
+float sqrt32(float x);
+
+/* The nearest integer, half to even, of |x| <= 2^30. */
+int32_t float32_to_integer(float x);
+
+/* The nearest number, half to even. A library may round twice. */
+float float32_of_u64(uint64_t x);

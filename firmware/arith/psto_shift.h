@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "arith/bits.h"
+#include "arith/integers.h"
 
 /* Whether the upper half of the `s` dropped bits is greater than the lower half. */
 static inline uint32_t psto_rounds_up(uint32_t dropped, uint32_t s) {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "arith/bits.h"
+#include "arith/integers.h"
 
 /* sat32(x * 2^n), n in 0..30. */
 static inline int32_t shift_left_sat32(int32_t x, int32_t n) {

@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-#include "arith/bits.h"
 #include "arith/float32.h"
+#include "arith/integers.h"
 
 enum { LARGEST_STEP = 1 << 30 /* that D returns */ };
 

@@ -1,5 +1,3 @@
-#include "arith/sqrt32.h"
-
 #include "arith/float32.h"
 
 #if defined(__ARM_FP) && (__ARM_FP & 4)

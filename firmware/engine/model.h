@@ -118,6 +118,11 @@ static inline int8_t *model_sample(const model_t *model, uint16_t slot) {
            slot * graph_elements(&model->file, 0) * model->file.sample_bytes;
 }
 
+/* The label of a slot, where labels have 16 bits. */
+static inline uint16_t model_label(const model_t *model, uint16_t slot) {
+    return ((const uint16_t *)(const void *)(model->arena + model->plan.at[PLAN_LABELS]))[slot];
+}
+
 static inline uint16_t model_classes(const model_t *model) {
     return graph_header(&model->file)->classes;
 }

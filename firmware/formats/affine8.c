@@ -5,10 +5,9 @@
 #include "formats/tflite8_sizes.h"
 #include "kernels/affine8_elementwise.h"
 #include "kernels/convolution.h"
+#include "kernels/elementwise.h"
 #include "kernels/losses.h"
 #include "kernels/pooling.h"
-
-enum { MIDDLE = 128 /* the pixel that becomes 0 */ };
 
 uint64_t affine8_work(const graph_layer_t *layer) {
     const work_layout_t layout = work_layout(layer, (chained_t){.has_ring = false});
@@ -94,12 +93,6 @@ static void run(model_t *model, const pass_t *pass, uint8_t l) {
     }
 }
 
-static void load(int8_t *values, const uint8_t *pixels, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        values[i] = (int8_t)(pixels[i] - MIDDLE);
-    }
-}
-
 static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
     return cross_entropy_scaled_f32(logits, model_classes(model), affine8_value(model, model->file.layers).s, label);
 }
@@ -113,7 +106,7 @@ const format_t affine8 = {
     .bias_step = sizeof(int32_t),
     .tail_bytes = sizeof(affine8_tail_t),
     .channel_bytes = sizeof(int32_t),
-    .load = load,
+    .load = centre_pixels_s8,
     .run = run,
     .loss = loss,
     .predicted = argmax_s8,

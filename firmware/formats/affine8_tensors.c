@@ -118,7 +118,7 @@ static bool range_may_be(const model_t *model, const written_t *written, uint32_
                              .high = written_f32(written, range_at + (uint32_t)sizeof range.low)};
     if (at == range_at) {
         const graph_limits_t *limits = affine8_limits(&model->file, graph_layer(&model->file, l));
-        return range.low <= 0.0f && float32_bits(range.low) != 0x80000000u && range.low >= limits->act_min;
+        return range.low <= 0.0f && !float32_is_minus_zero(range.low) && range.low >= limits->act_min;
     }
     return fits(model, l, &range, product_of(model, l, weight_scale));
 }

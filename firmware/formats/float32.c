@@ -5,12 +5,7 @@
 #include "formats/affine8.h"
 #include "graph/checks.h"
 #include "kernels/affine8_elementwise.h"
-#include "kernels/conv2d_f32.h"
-#include "kernels/depthwise_f32.h"
-#include "kernels/elementwise_f32.h"
-#include "kernels/fully_connected_f32.h"
-#include "kernels/pooling_f32.h"
-#include "kernels/softmax_f32.h"
+#include "kernels/layers_f32.h"
 
 static void load(int8_t *values, const uint8_t *pixels, uint32_t n) {
     memcpy(values, pixels, n);

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "engine/format.h"
-#include "kernels/channels_f32.h"
-#include "kernels/sums_f32.h"
+#include "kernels/layers_f32.h"
 
 extern const format_t float32;
 

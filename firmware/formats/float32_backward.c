@@ -1,10 +1,5 @@
 #include "formats/float32.h"
-#include "kernels/conv2d_f32.h"
-#include "kernels/depthwise_f32.h"
-#include "kernels/elementwise_f32.h"
-#include "kernels/fully_connected_f32.h"
-#include "kernels/pooling_f32.h"
-#include "kernels/softmax_f32.h"
+#include "kernels/layers_f32.h"
 
 void float32_logits_error(const model_t *model, uint16_t label) {
     const uint8_t n = model->file.layers;

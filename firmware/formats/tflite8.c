@@ -10,8 +10,6 @@
 #include "kernels/pooling.h"
 #include "kernels/requantize.h"
 
-enum { MIDDLE = 128 /* the pixel that becomes 0 */ };
-
 static bool is_single(const graph_layer_t *layer) {
     return layer->rounding == ROUNDS_SINGLE;
 }
@@ -76,8 +74,10 @@ layer_args_t tflite8_layer_args(const model_t *model, const pass_t *pass, uint8_
     };
 }
 
-static void run_with_weights(const model_t *model, const pass_t *pass, uint8_t l, const int8_t *in, int8_t *out) {
+static void run_with_weights(const model_t *model, const pass_t *pass, uint8_t l) {
     const layer_args_t args = tflite8_layer_args(model, pass, l);
+    const int8_t *in = pass_value(model, pass, args.layer->reads[0]);
+    int8_t *out = model_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
     switch (args.layer->op) {
     case OP_CONV2D: tflite_conv2d_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
     case OP_DEPTHWISE: tflite_depthwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
@@ -121,7 +121,7 @@ static void run_mean(const model_t *model, const graph_layer_t *layer, const int
     tflite_mean_s8(in, (uint32_t)layer->in_h * layer->in_w, layer->in_c, &mean, out);
 }
 
-static void run(model_t *model, const pass_t *pass, uint8_t l) {
+void tflite8_run_unweighted(model_t *model, const pass_t *pass, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const graph_output_t *output = graph_output(&model->file, layer);
     const layer_shape_t shape = graph_shape(layer);
@@ -132,18 +132,19 @@ static void run(model_t *model, const pass_t *pass, uint8_t l) {
     case OP_AVERAGE_POOL: tflite_average_pool_s8(in, &shape, output->act_min, output->act_max, out); break;
     case OP_ADD: run_add(model, layer, in, pass_value(model, pass, layer->reads[1]), out); break;
     case OP_TABLE: tflite_table_s8(in, graph_outputs(layer), graph_table(&model->file, layer), out); break;
-    case OP_MEAN: run_mean(model, layer, in, out); break;
-    default: run_with_weights(model, pass, l, in, out);
+    default: run_mean(model, layer, in, out);
     }
 }
 
-static void load(int8_t *values, const uint8_t *pixels, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        values[i] = (int8_t)(pixels[i] - MIDDLE);
+static void run(model_t *model, const pass_t *pass, uint8_t l) {
+    if (graph_has_weights(graph_layer(&model->file, l))) {
+        run_with_weights(model, pass, l);
+    } else {
+        tflite8_run_unweighted(model, pass, l);
     }
 }
 
-static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
+float tflite8_loss(const model_t *model, const int8_t *logits, uint32_t label) {
     return cross_entropy_scaled_f32(logits, model_classes(model), graph_scale(&model->file, model->file.layers), label);
 }
 
@@ -161,10 +162,10 @@ const format_t tflite8 = {
     .has_biases = true,
     .bias_offset = sizeof(graph_output_t),
     .channel_bytes = sizeof(int32_t),
-    .load = load,
+    .load = centre_pixels_s8,
     .run = run,
     .run_chain = tflite8_run_chain,
-    .loss = loss,
+    .loss = tflite8_loss,
     .predicted = argmax_s8,
     .may_be = may_be_s8,
     .rewritten = rewritten,

@@ -17,6 +17,10 @@ typedef struct {
     const float *scale;
 } tensors_t;
 
+/* Of its table, for the formats whose layers without weights and whose logits are those of tflite8. */
+void tflite8_run_unweighted(model_t *model, const pass_t *pass, uint8_t l);
+float tflite8_loss(const model_t *model, const int8_t *logits, uint32_t label);
+
 tensors_t tflite8_tensors(const model_t *model, uint8_t l);
 
 /* Compute the sums of a trained layer's weights again. */

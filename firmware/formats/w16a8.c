@@ -1,15 +1,12 @@
 #include "formats/w16a8.h"
 
 #include <stddef.h>
-#include <string.h>
 
-#include "arith/bits.h"
+#include "arith/integers.h"
+#include "formats/tflite8.h"
 #include "kernels/elementwise.h"
 #include "kernels/losses.h"
-#include "kernels/pooling.h"
 #include "kernels/w16a8.h"
-
-enum { MIDDLE = 128 /* the pixel that becomes 0 */ };
 
 uint64_t w16a8_work(const graph_layer_t *layer) {
     const layer_shape_t shape = graph_shape(layer);
@@ -32,8 +29,10 @@ static w16a8_layer_t layer_of(const model_t *model, uint8_t l) {
                            .bias = model_biases(model, l)};
 }
 
-static void run_with_weights(const model_t *model, uint8_t l, const int8_t *in, int8_t *out) {
+static void run_with_weights(const model_t *model, const pass_t *pass, uint8_t l) {
     const graph_layer_t *record = graph_layer(&model->file, l);
+    const int8_t *in = pass_value(model, pass, record->reads[0]);
+    int8_t *out = model_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
     const layer_shape_t shape = graph_shape(record);
     const w16a8_layer_t layer = layer_of(model, l);
     const int16_t *weights = (const int16_t *)(const void *)model_weights(model, l);
@@ -49,45 +48,12 @@ static void run_with_weights(const model_t *model, uint8_t l, const int8_t *in, 
     }
 }
 
-static tflite_operand_t operand(const graph_factors_t *factors, uint32_t i, int8_t zero) {
-    return (tflite_operand_t){.multiplier = factors->multiplier[i], .shift = factors->shift[i], .zero = zero};
-}
-
-static void run_add(const model_t *model, const graph_layer_t *layer, const int8_t *a, const int8_t *b, int8_t *out) {
-    const graph_file_t *file = &model->file;
-    const graph_output_t *output = graph_output(file, layer);
-    const graph_factors_t *factors = graph_factors(file, layer);
-    const tflite_add_t add = {.a = operand(factors, 0, graph_zero(file, layer->reads[0])),
-                              .b = operand(factors, 1, graph_zero(file, layer->reads[1])),
-                              .out = operand(factors, 2, output->zero),
-                              .act_min = output->act_min,
-                              .act_max = output->act_max,
-                              .single = true};
-    tflite_add_s8(a, b, graph_outputs(layer), &add, out);
-}
-
 static void run(model_t *model, const pass_t *pass, uint8_t l) {
-    const graph_layer_t *layer = graph_layer(&model->file, l);
-    const graph_output_t *output = graph_output(&model->file, layer);
-    const layer_shape_t shape = graph_shape(layer);
-    const int8_t *in = pass_value(model, pass, layer->reads[0]);
-    int8_t *out = model_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
-    switch (layer->op) {
-    case OP_MAX_POOL: tflite_max_pool_s8(in, &shape, output->act_min, output->act_max, out); break;
-    case OP_AVERAGE_POOL: tflite_average_pool_s8(in, &shape, output->act_min, output->act_max, out); break;
-    case OP_ADD: run_add(model, layer, in, pass_value(model, pass, layer->reads[1]), out); break;
-    default: run_with_weights(model, l, in, out);
+    if (graph_has_weights(graph_layer(&model->file, l))) {
+        run_with_weights(model, pass, l);
+    } else {
+        tflite8_run_unweighted(model, pass, l);
     }
-}
-
-static void load(int8_t *values, const uint8_t *pixels, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        values[i] = (int8_t)(pixels[i] - MIDDLE);
-    }
-}
-
-static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
-    return cross_entropy_scaled_f32(logits, model_classes(model), graph_scale(&model->file, model->file.layers), label);
 }
 
 static bool may_be(const model_t *model, const written_t *written, uint32_t at) {
@@ -105,9 +71,9 @@ const format_t w16a8 = {
     .stays_in_flash = true,
     .has_biases = true,
     .bias_offset = offsetof(w16a8_parameters_t, bias),
-    .load = load,
+    .load = centre_pixels_s8,
     .run = run,
-    .loss = loss,
+    .loss = tflite8_loss,
     .predicted = argmax_s8,
     .may_be = may_be,
     .serves = SERVES_WRITE_TENSOR | SERVES_WORK,

@@ -1,13 +1,11 @@
 /* What w16a8 asks of a layer: docs/arithmetic-w16a8.md, sections 3 and 4. */
-#include "arith/bits.h"
+#include "arith/integers.h"
 #include "formats/w16a8.h"
 #include "graph/checks.h"
 
 enum {
     MOST_PRODUCTS = 1 << 15, /* behind an output */
     MOST_POSITIONS = 1 << 16,
-    LEAST_MULTIPLIER = 1 << 30,
-    LEAST_SHIFT = -31,
     MOST_SHIFT = -2,        /* of a layer with weights */
     SATURATING_SHIFT = -22, /* from here on a sum that saturates changes no output */
 };
@@ -41,18 +39,6 @@ static bool scales_are_allowed(const candidate_t *candidate) {
     return own && scale_is_allowed(graph_output(candidate->file, candidate->layer)->scale);
 }
 
-static bool factor_fits(int32_t multiplier, int32_t shift, int32_t most_shift) {
-    return multiplier >= LEAST_MULTIPLIER && shift >= LEAST_SHIFT && shift <= most_shift;
-}
-
-static bool factors_fit(const graph_factors_t *factors) {
-    bool fit = true;
-    for (uint32_t i = 0; i < 3; i++) {
-        fit = fit && factor_fits(factors->multiplier[i], factors->shift[i], 0);
-    }
-    return fit;
-}
-
 /* Whether saturation of the sums changes no output, whatever the weights. */
 static bool sums_are_bounded(const candidate_t *candidate) {
     const w16a8_parameters_t *parameters = parameters_of(candidate);
@@ -75,14 +61,14 @@ static bool biases_fit(const candidate_t *candidate) {
 static bool sums_fit(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     if (positions(layer) > MOST_POSITIONS ||
-        (layer->op == OP_ADD && !factors_fit(graph_factors(candidate->file, layer)))) {
+        (layer->op == OP_ADD && !tflite8_factors_fit(graph_factors(candidate->file, layer)))) {
         return false;
     }
     if (!graph_has_weights(layer)) {
         return true;
     }
     const w16a8_parameters_t *parameters = parameters_of(candidate);
-    return factor_fits(parameters->multiplier, parameters->shift, MOST_SHIFT) && sums_are_bounded(candidate) &&
+    return tflite8_factor_fits(parameters->multiplier, parameters->shift, MOST_SHIFT) && sums_are_bounded(candidate) &&
            biases_fit(candidate);
 }
 
@@ -101,29 +87,17 @@ static bool weights_are_allowed(const candidate_t *candidate) {
     return allowed;
 }
 
-static bool limits_fit(const candidate_t *candidate) {
-    const graph_layer_t *layer = candidate->layer;
-    const graph_output_t *output = graph_output(candidate->file, layer);
-    const uint8_t value = layer->reads[0];
-    const bool same =
-        output->zero == graph_zero(candidate->file, value) && output->scale == graph_scale(candidate->file, value);
-    return output->act_min <= output->act_max && (same || !graph_is_pool(layer));
-}
-
 const format_checks_t w16a8_checks = {
     .number = FORMAT_W16A8,
     .weight_bytes = sizeof(int16_t),
     .value_bytes = sizeof(int8_t),
     .least_rounding = ROUNDS_SINGLE,
     .most_rounding = ROUNDS_SINGLE,
-    .check =
-        {
-            [CHECK_FORMAT] = is_taken,
-            [CHECK_ZERO] = zeros_are_zero,
-            [CHECK_SCALE] = scales_are_allowed,
-            [CHECK_SUMS] = sums_fit,
-            [CHECK_WEIGHT] = weights_are_allowed,
-            [CHECK_LIMITS] = limits_fit,
-        },
+    .check = {[CHECK_FORMAT] = is_taken,
+              [CHECK_ZERO] = zeros_are_zero,
+              [CHECK_SCALE] = scales_are_allowed,
+              [CHECK_SUMS] = sums_fit,
+              [CHECK_WEIGHT] = weights_are_allowed,
+              [CHECK_LIMITS] = tflite8_limits_fit},
     .parameter_bytes = parameter_bytes,
 };

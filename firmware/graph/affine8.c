@@ -71,12 +71,8 @@ bool affine8_is_ratio(float product, const affine8_range_t *range) {
     return !(product / affine8_scale(range) > MOST_RATIO);
 }
 
-static bool is_minus_zero(float x) {
-    return float32_bits(x) == 0x80000000u;
-}
-
 bool affine8_is_range(const affine8_range_t *range, const graph_limits_t *limits) {
     const float low = range->low, high = range->high, width = high - low;
-    return low <= 0.0f && high >= 0.0f && !is_minus_zero(low) && !is_minus_zero(high) && width >= LEAST_WIDTH &&
-           width <= MOST_WIDTH && low >= limits->act_min;
+    return low <= 0.0f && high >= 0.0f && !float32_is_minus_zero(low) && !float32_is_minus_zero(high) &&
+           width >= LEAST_WIDTH && width <= MOST_WIDTH && low >= limits->act_min;
 }

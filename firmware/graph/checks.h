@@ -60,6 +60,11 @@ const format_checks_t *format_checks(uint8_t number);
 bool chain_is_taken(const candidate_t *candidate);
 bool chain_sums_fit(const candidate_t *candidate);
 
+/* Whether the factors of an add of tflite8 fit; a multiplier and a shift do; and CHECK_LIMITS of tflite8. */
+bool tflite8_factors_fit(const graph_factors_t *factors);
+bool tflite8_factor_fits(int32_t multiplier, int32_t shift, int32_t most_shift);
+bool tflite8_limits_fit(const candidate_t *candidate);
+
 /* Whether a number with these bits may be a weight or a bias of float32: one in +-2^20. */
 bool float32_is_weight(uint32_t bits);
 

@@ -107,7 +107,7 @@ static bool limits_fit(const candidate_t *candidate) {
     const float least = limits->act_min, most = limits->act_max;
     const bool none = least == -MOST_LIMIT && most == MOST_LIMIT,
                in_order = least >= -MOST_LIMIT && least <= 0.0f && most >= 0.0f && most <= MOST_LIMIT && least < most,
-               minus = float32_bits(least) == 0x80000000u || float32_bits(most) == 0x80000000u;
+               minus = float32_is_minus_zero(least) || float32_is_minus_zero(most);
     if (!in_order || minus || !(none || graph_has_limits(layer))) {
         return false;
     }
@@ -122,15 +122,12 @@ const format_checks_t affine8_checks = {
     .weight_bytes = sizeof(int8_t),
     .value_bytes = sizeof(int8_t),
     .most_rounding = ROUNDS_DOWN,
-    .check =
-        {
-            [CHECK_FORMAT] = is_taken,
-            [CHECK_ZERO] = zeros_are_zero,
-            [CHECK_SCALE] = scales_are_allowed,
-            [CHECK_SUMS] = sums_fit,
-            [CHECK_WEIGHT] = biases_are_folded,
-            [CHECK_LIMITS] = limits_fit,
-        },
+    .check = {[CHECK_FORMAT] = is_taken,
+              [CHECK_ZERO] = zeros_are_zero,
+              [CHECK_SCALE] = scales_are_allowed,
+              [CHECK_SUMS] = sums_fit,
+              [CHECK_WEIGHT] = biases_are_folded,
+              [CHECK_LIMITS] = limits_fit},
     .parameter_bytes = parameter_bytes,
     .reads = reads,
 };

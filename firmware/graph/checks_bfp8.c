@@ -74,12 +74,9 @@ const format_checks_t bfp8_checks = {
     .value_bytes = sizeof(int8_t),
     .most_classes = MOST_CLASSES,
     .has_exponents = true,
-    .check =
-        {
-            [CHECK_FORMAT] = chain_is_taken,
-            [CHECK_ZERO] = weights_are_padded,
-            [CHECK_SCALE] = exponents_are_allowed,
-            [CHECK_SUMS] = chain_sums_fit,
-            [CHECK_WEIGHT] = weights_are_allowed,
-        },
+    .check = {[CHECK_FORMAT] = chain_is_taken,
+              [CHECK_ZERO] = weights_are_padded,
+              [CHECK_SCALE] = exponents_are_allowed,
+              [CHECK_SUMS] = chain_sums_fit,
+              [CHECK_WEIGHT] = weights_are_allowed},
 };

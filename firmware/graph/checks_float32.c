@@ -54,16 +54,12 @@ static bool weights_are_allowed(const candidate_t *candidate) {
            are_weights(graph_limits(candidate->file, layer) + 1, graph_channels(layer));
 }
 
-static bool is_minus_zero(float x) {
-    return float32_bits(x) == 0x80000000u;
-}
-
 static bool limits_fit(const candidate_t *candidate) {
     const graph_limits_t *limits = graph_limits(candidate->file, candidate->layer);
     const float least = limits->act_min, most = limits->act_max;
     const bool none = least == -MOST_LIMIT && most == MOST_LIMIT, has_limits = graph_has_limits(candidate->layer);
-    return least >= -MOST_LIMIT && least < most && most <= MOST_LIMIT && !is_minus_zero(least) &&
-           !is_minus_zero(most) && (none || has_limits);
+    return least >= -MOST_LIMIT && least < most && most <= MOST_LIMIT && !float32_is_minus_zero(least) &&
+           !float32_is_minus_zero(most) && (none || has_limits);
 }
 
 const format_checks_t float32_checks = {
@@ -71,14 +67,11 @@ const format_checks_t float32_checks = {
     .weight_bytes = sizeof(float),
     .value_bytes = sizeof(float),
     .keeps_pixels = true,
-    .check =
-        {
-            [CHECK_FORMAT] = is_taken,
-            [CHECK_SCALE] = input_is_allowed,
-            [CHECK_SUMS] = sums_fit,
-            [CHECK_WEIGHT] = weights_are_allowed,
-            [CHECK_LIMITS] = limits_fit,
-        },
+    .check = {[CHECK_FORMAT] = is_taken,
+              [CHECK_SCALE] = input_is_allowed,
+              [CHECK_SUMS] = sums_fit,
+              [CHECK_WEIGHT] = weights_are_allowed,
+              [CHECK_LIMITS] = limits_fit},
     .parameter_bytes = parameter_bytes,
     .reads = reads,
 };

@@ -52,14 +52,14 @@ static bool scales_are_allowed(const candidate_t *candidate) {
     return allowed;
 }
 
-static bool factor_fits(int32_t multiplier, int32_t shift, int32_t most_shift) {
+bool tflite8_factor_fits(int32_t multiplier, int32_t shift, int32_t most_shift) {
     return multiplier >= LEAST_MULTIPLIER && shift >= LEAST_SHIFT && shift <= most_shift;
 }
 
-static bool factors_fit(const graph_factors_t *factors) {
+bool tflite8_factors_fit(const graph_factors_t *factors) {
     bool fit = true;
     for (uint32_t i = 0; i < 3; i++) {
-        fit = fit && factor_fits(factors->multiplier[i], factors->shift[i], 0);
+        fit = fit && tflite8_factor_fits(factors->multiplier[i], factors->shift[i], 0);
     }
     return fit;
 }
@@ -75,7 +75,7 @@ static bool mean_fits(const candidate_t *candidate) {
 static bool sums_fit(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     if (positions(layer) > MOST_POSITIONS ||
-        (layer->op == OP_ADD && !factors_fit(graph_factors(candidate->file, layer))) ||
+        (layer->op == OP_ADD && !tflite8_factors_fit(graph_factors(candidate->file, layer))) ||
         (layer->op == OP_MEAN && !mean_fits(candidate))) {
         return false;
     }
@@ -86,7 +86,7 @@ static bool sums_fit(const candidate_t *candidate) {
     bool fit = graph_wide_taps(layer) <= MOST_PRODUCTS && error_products(layer) <= MOST_ERROR_PRODUCTS;
     for (uint32_t o = 0; o < layer->out_c; o++) {
         fit = fit && own.bias[o] >= -LARGEST_BIAS && own.bias[o] <= LARGEST_BIAS &&
-              factor_fits(own.multiplier[o], own.shift[o], MOST_SHIFT);
+              tflite8_factor_fits(own.multiplier[o], own.shift[o], MOST_SHIFT);
     }
     return fit;
 }
@@ -118,7 +118,7 @@ static bool weights_are_allowed(const candidate_t *candidate) {
     return true;
 }
 
-static bool limits_fit(const candidate_t *candidate) {
+bool tflite8_limits_fit(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     const graph_output_t *output = graph_output(candidate->file, layer);
     const uint8_t value = layer->reads[0];
@@ -133,14 +133,11 @@ const format_checks_t tflite8_checks = {
     .weight_bytes = sizeof(int8_t),
     .value_bytes = sizeof(int8_t),
     .most_rounding = ROUNDS_SINGLE,
-    .check =
-        {
-            [CHECK_FORMAT] = is_taken,
-            [CHECK_ZERO] = zeros_are_zero,
-            [CHECK_SCALE] = scales_are_allowed,
-            [CHECK_SUMS] = sums_fit,
-            [CHECK_WEIGHT] = weights_are_allowed,
-            [CHECK_LIMITS] = limits_fit,
-        },
+    .check = {[CHECK_FORMAT] = is_taken,
+              [CHECK_ZERO] = zeros_are_zero,
+              [CHECK_SCALE] = scales_are_allowed,
+              [CHECK_SUMS] = sums_fit,
+              [CHECK_WEIGHT] = weights_are_allowed,
+              [CHECK_LIMITS] = tflite8_limits_fit},
     .parameter_bytes = parameter_bytes,
 };

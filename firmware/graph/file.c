@@ -114,3 +114,11 @@ uint8_t graph_weighted_layer(const graph_file_t *file, uint8_t before) {
     }
     return i;
 }
+
+uint8_t graph_last_reader(const graph_file_t *file, uint8_t value) {
+    uint8_t l = file->layers;
+    while (l > value && !graph_reads(graph_layer(file, (uint8_t)(l - 1)), value)) {
+        l--;
+    }
+    return l > value ? (uint8_t)(l - 1) : file->layers;
+}

@@ -280,3 +280,6 @@ static inline uint8_t graph_read_count(const graph_layer_t *layer) {
 static inline bool graph_reads(const graph_layer_t *layer, uint8_t value) {
     return layer->reads[0] == value || (graph_read_count(layer) > 1 && layer->reads[1] == value);
 }
+
+/* The last layer that reads a value; the number of layers, which stands for the loss, where none does. */
+uint8_t graph_last_reader(const graph_file_t *file, uint8_t value);

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arith/bits.h"
-#include "arith/clip127.h"
+#include "arith/integers.h"
 #include "arith/psto_shift.h"
 #include "arith/random.h"
-#include "arith/round_shift.h"
 #include "engine/engine.h"
 #include "formats/tflite8_sizes.h"
 #include "trainer/registry.h"

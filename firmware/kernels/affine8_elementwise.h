@@ -22,9 +22,6 @@ void affine8_add(const int8_t *a, const int8_t *b, uint32_t n, const affine8_two
 void affine8_multiply(const int8_t *a, const int8_t *b, uint32_t positions, uint32_t channels, const affine8_two_t *two,
                       int8_t *out);
 
-/* Only positions inside the image count. */
-void affine8_average_pool(const int8_t *in, const layer_shape_t *shape, bool floors, int8_t *out);
-
 /* What hard_swish makes of each of the 256 inputs, from -128 on; and d, the slope of its error. */
 enum { AFFINE8_VALUES = 256 };
 void affine8_hard_swish_outputs(const affine8_params_t *in, const affine8_params_t *out, bool floors,
@@ -37,12 +34,6 @@ void affine8_cast(const int8_t *in, uint32_t n, float scale, int8_t zero, float 
 
 /* Errors of outputs that are not strictly between two limits become `zero`. */
 void affine8_gate(const int8_t *out, uint32_t n, int32_t least, int32_t most, int8_t zero, int8_t *error);
-
-/* The errors of what pools read, whose windows lie within the image and apart from each other. They go to the first
-   maximum of a window, row-major, or to all of it; the others become `zero`. */
-void affine8_max_pool_error(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t zero,
-                            int8_t *input_error);
-void affine8_average_pool_error(const int8_t *error, const layer_shape_t *shape, int8_t zero, int8_t *input_error);
 
 /* The extent of `n` values with what there is already. */
 void affine8_observe(const int8_t *values, uint32_t n, int8_t extent[2]);

@@ -3,9 +3,7 @@
 
 #include <stdbool.h>
 
-#include "kernels/core.h"
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
 
 #if KERNELS_DSP
 
@@ -56,8 +54,7 @@ static inline void take_eight(lanes_t *first, lanes_t *second, const int8_t *err
 }
 
 /* Of eight channels from `error` on, by two positions. Whether all are `aligned` is a constant to the compiler. */
-static inline __attribute__((always_inline)) void norms_of_eight(const errors_t *errors, const int8_t *error,
-                                                                 bool aligned, uint32_t *norms) {
+INLINED void norms_of_eight(const errors_t *errors, const int8_t *error, bool aligned, uint32_t *norms) {
     const uint32_t channels = errors->channels, zeros = four_times(errors->zero);
     const int8_t *const twos = error + errors->positions / 2 * 2 * channels;
     lanes_t first = {0, 0}, second = {0, 0};

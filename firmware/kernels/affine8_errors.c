@@ -7,11 +7,8 @@
 #include <string.h>
 
 #include "kernels/affine8_elementwise.h"
-#include "kernels/affine8_spread.h"
-#include "kernels/byte_of_sum.h"
-#include "kernels/core.h"
+#include "kernels/affine8_sums.h"
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
 
 /* The error of what hard_swish reads, element by element. */
 typedef struct {
@@ -131,8 +128,7 @@ static inline uint32_t four_bytes(const uint32_t two[2], int32_t multiplier, int
     return (within ? even | odd << 8 : hold_lanes_u8(even) | hold_lanes_u8(odd) << 8) ^ 0x80808080u;
 }
 
-static inline __attribute__((always_inline)) void write_lanes(const int8_t *sums, uint32_t n, int32_t multiplier,
-                                                              int32_t start, bool within, int8_t *out) {
+INLINED void write_lanes(const int8_t *sums, uint32_t n, int32_t multiplier, int32_t start, bool within, int8_t *out) {
     uint32_t two[2], bytes[2];
     for (const int8_t *const end = out + n / EIGHT * EIGHT; out != end;) {
         for (uint32_t i = 0; i < 2; i++) {

@@ -1,10 +1,8 @@
 /* The layers with weights of the format affine8, forward: docs/arithmetic-affine8.md, section 3. */
 #include "kernels/affine8.h"
 
-#include "kernels/affine8_rows.h"
-#include "kernels/conv_bands_s8.h"
-#include "kernels/core.h"
-#include "kernels/depthwise_planes_s8.h"
+#include "kernels/affine8_sums.h"
+#include "kernels/conv_band_s8.h"
 #include "kernels/dsp.h"
 #include "kernels/fully_connected.h"
 #include "kernels/requantize.h"
@@ -83,7 +81,7 @@ enum { PATCHES = 8 /* the scratch has room for that many */ };
 
 void affine8_conv2d(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const affine8_layer_t *layer,
                     int8_t *scratch, int8_t *out) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c, channels = shape->out_c;
+    const uint32_t taps = shape_taps(shape), channels = shape->out_c;
     const uint32_t positions = (uint32_t)shape->out_h * shape->out_w;
     for (uint32_t first = 0; first < positions; first += PATCHES) {
         const uint32_t n = positions - first < PATCHES ? positions - first : PATCHES;
@@ -110,10 +108,6 @@ void affine8_pointwise(const int8_t *in, const int8_t *weights, const layer_shap
     }
 }
 
-static uint32_t padded(uint32_t outputs, uint32_t stride, uint32_t kernel) {
-    return (outputs - 1) * stride + kernel;
-}
-
 static int32_t window_sum(const int8_t *plane, const int16_t *kernel, const plane_window_t *window) {
     int32_t sum = 0;
     for (uint32_t ky = 0; ky < window->kernel_h; ky++) {
@@ -128,8 +122,8 @@ static int32_t window_sum(const int8_t *plane, const int16_t *kernel, const plan
 void affine8_depthwise(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,
                        const affine8_layer_t *layer, int8_t *scratch, int8_t *out) {
     const uint32_t channels = shape->in_c, taps = (uint32_t)shape->kernel_h * shape->kernel_w;
-    const uint32_t height = padded(shape->out_h, shape->stride_h, shape->kernel_h),
-                   width = padded(shape->out_w, shape->stride_w, shape->kernel_w);
+    const uint32_t height = tflite_plane_under(shape->out_h, shape->stride_h, shape->kernel_h),
+                   width = tflite_plane_under(shape->out_w, shape->stride_w, shape->kernel_w);
     const plane_axis_t vertical = tflite_plane_axis(-shape->padding_h, 1, height, shape->in_h);
     const plane_axis_t horizontal = tflite_plane_axis(-shape->padding_w, 1, width, shape->in_w);
     const plane_window_t window = {.width = width, .kernel_h = shape->kernel_h, .kernel_w = shape->kernel_w};

@@ -3,13 +3,11 @@
 
 #include <string.h>
 
-#include "kernels/affine8_rows.h"
+#include "kernels/affine8_sums.h"
 #include "kernels/backward_dsp.h"
 #include "kernels/conv_input_error.h"
-#include "kernels/core.h"
-#include "kernels/depthwise_planes_s8.h"
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
+#include "kernels/tflite_plane_s8.h"
 #include "kernels/windows.h"
 
 #if KERNELS_DSP || KERNELS_THUMB1
@@ -128,7 +126,7 @@ static void add_window(const int8_t *weights, int32_t weight_zero, int32_t error
 
 void affine8_conv2d_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
                                 const layer_shape_t *shape, int32_t *scratch, int32_t *acc) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    const uint32_t taps = shape_taps(shape);
     const int8_t *error = errors->error;
     (void)scratch;
     memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);

@@ -5,8 +5,7 @@
 
 #include "arith/float32.h"
 #include "kernels/affine8.h"
-#include "kernels/affine8_spread.h"
-#include "kernels/core.h"
+#include "kernels/affine8_sums.h"
 #include "kernels/dsp.h"
 #include "kernels/losses.h"
 
@@ -16,17 +15,14 @@
 static inline const int32_t *affine8_skip_within(const int32_t *sums, const int32_t *end,
                                                  const affine8_spread_t *spread) {
     __asm__ volatile(
-        "1:\n\t"
-        "cmp %0, %1\n\t"
-        "beq 3f\n\t"
+        "1:\n\tcmp %0, %1\n\tbeq 3f\n\t"
         "ldm %0!, {r4-r11}\n\t"
         "add r4, %2\n\tadd r5, %2\n\tadd r6, %2\n\tadd r7, %2\n\t"
         "add r8, %2\n\tadd r9, %2\n\tadd r10, %2\n\tadd r11, %2\n\t"
         "cmp r4, %3\n\t" /* and so on, while they are within */
         "itttt ls\n\tcmpls r5, %3\n\tcmpls r6, %3\n\tcmpls r7, %3\n\tcmpls r8, %3\n\t"
         "ittt ls\n\tcmpls r9, %3\n\tcmpls r10, %3\n\tcmpls r11, %3\n\t"
-        "bls 1b\n\t"
-        "subs %0, #32\n\t"
+        "bls 1b\n\tsubs %0, #32\n\t"
         "3:\n\t"
         : "+l"(sums)
         : "r"(end), "r"(spread->lift), "r"(spread->width)
@@ -85,10 +81,6 @@ typedef struct {
     affine8_factor_t factor;
 } scaling_t;
 
-static inline uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static affine8_extent_t extent_of(const affine8_tensor_t *tensor) {
     affine8_extent_t all = {0, 0};
     if (tensor->fill == NULL) {
@@ -99,7 +91,7 @@ static affine8_extent_t extent_of(const affine8_tensor_t *tensor) {
     }
     for (uint32_t first = 0; first < tensor->n; first += BLOCK) {
         int32_t sums[BLOCK];
-        const uint32_t n = least(BLOCK, tensor->n - first);
+        const uint32_t n = least_u32(BLOCK, tensor->n - first);
         tensor->fill(tensor->context, first, n, sums);
         const affine8_extent_t extent = affine8_extent_s32(sums, n);
         all.least = extent.least < all.least ? extent.least : all.least;
@@ -181,7 +173,7 @@ SEPARATE affine8_error_t affine8_quantize_sums(const affine8_tensor_t *tensor, c
     } else {
         for (uint32_t first = 0; first < tensor->n; first += BLOCK) {
             int32_t sums[BLOCK];
-            const uint32_t n = least(BLOCK, tensor->n - first);
+            const uint32_t n = least_u32(BLOCK, tensor->n - first);
             tensor->fill(tensor->context, first, n, sums);
             write_sums(sums, n, &scaling, out + first);
         }
@@ -195,8 +187,7 @@ SEPARATE affine8_error_t affine8_quantize_sums(const affine8_tensor_t *tensor, c
 typedef float element_t(const void *context, uint32_t i);
 
 /* Inlined, so that the compiler knows `element`. */
-static inline __attribute__((always_inline)) affine8_error_t quantize_floats(element_t *element, const void *context,
-                                                                             uint32_t n, bool floors, int8_t *out) {
+INLINED affine8_error_t quantize_floats(element_t *element, const void *context, uint32_t n, bool floors, int8_t *out) {
     float low = 0.0f, high = 0.0f;
     for (uint32_t i = 0; i < n; i++) {
         const float x = element(context, i);

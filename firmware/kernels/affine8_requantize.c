@@ -3,10 +3,8 @@
 
 #include <stddef.h>
 
-#include "kernels/byte_of_sum.h"
-#include "kernels/core.h"
+#include "kernels/affine8_sums.h"
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
 
 #if KERNELS_DSP
 
@@ -186,55 +184,30 @@ _Static_assert(offsetof(run_t, bias) == 20 && offsetof(run_t, end) == 36, "the a
 #define RUN(add)                                                                                                       \
     __asm__(                                                                                                           \
         ".syntax unified\n"                                                                                            \
-        "push {r4-r7, lr}\n"                                                                                           \
-        "mov r4, r8\n"                                                                                                 \
-        "mov r5, r10\n"                                                                                                \
-        "mov r6, r11\n"                                                                                                \
+        "push {r4-r7, lr}\n mov r4, r8\n mov r5, r10\n mov r6, r11\n"                                                  \
         "push {r4-r6}\n"                                                                                               \
-        "ldm r0!, {r3-r7}\n"                                                                                           \
-        "ldm r0!, {r1, r2}\n"                                                                                          \
-        "mov r8, r1\n"                                                                                                 \
-        "mov r10, r2\n"                                                                                                \
-        "ldm r0!, {r1, r2}\n"                                                                                          \
-        "mov r11, r1\n"                                                                                                \
-        "mov r12, r2\n"                                                                                                \
-        "ldr r1, [r0]\n"                                                                                               \
-        "mov lr, r1\n"                                                                                                 \
-        "1:\n"                                                                                                         \
-        "ldm r3!, {r0}\n"                                                                                              \
-        "add r0, r8\n"                                                                                                 \
-        "uxth r1, r0\n"                                                                                                \
-        "muls r1, r5\n"                                                                                                \
-        "lsrs r1, r1, #16\n"                                                                                           \
-        "asrs r0, r0, #16\n"                                                                                           \
-        "muls r0, r5\n"                                                                                                \
-        "adds r0, r0, r1\n"                                                                                            \
+        "ldm r0!, {r3-r7}\n ldm r0!, {r1, r2}\n mov r8, r1\n mov r10, r2\n"                                            \
+        "ldm r0!, {r1, r2}\n mov r11, r1\n mov r12, r2\n"                                                              \
+        "ldr r1, [r0]\n mov lr, r1\n"                                                                                  \
+        "1:\n ldm r3!, {r0}\n add r0, r8\n uxth r1, r0\n muls r1, r5\n"                                                \
+        "lsrs r1, r1, #16\n asrs r0, r0, #16\n muls r0, r5\n adds r0, r0, r1\n"                                        \
         "asrs r0, r7\n" add                                                                                            \
         " r0, r6\n"                                                                                                    \
-        "cmp r0, r10\n"                                                                                                \
-        "bhi 4f\n"                                                                                                     \
-        "3:\n"                                                                                                         \
-        "add r0, r11\n"                                                                                                \
-        "strb r0, [r4]\n"                                                                                              \
+        "cmp r0, r10\n bhi 4f\n"                                                                                       \
+        "3:\n add r0, r11\n strb r0, [r4]\n"                                                                           \
         "add r4, r12\n"                                                                                                \
-        "cmp r3, lr\n"                                                                                                 \
-        "bne 1b\n"                                                                                                     \
-        "pop {r4-r6}\n"                                                                                                \
-        "mov r8, r4\n"                                                                                                 \
-        "mov r10, r5\n"                                                                                                \
-        "mov r11, r6\n"                                                                                                \
+        "cmp r3, lr\n bne 1b\n"                                                                                        \
+        "pop {r4-r6}\n mov r8, r4\n mov r10, r5\n mov r11, r6\n"                                                       \
         "pop {r4-r7, pc}\n"                                                                                            \
         "4:\n" /* beyond a limit: 0 below, else the range */                                                           \
-        "asrs r1, r0, #31\n"                                                                                           \
-        "mov r0, r10\n"                                                                                                \
-        "bics r0, r1\n"                                                                                                \
+        "asrs r1, r0, #31\n mov r0, r10\n bics r0, r1\n"                                                               \
         "b 3b\n")
 
-__attribute__((naked)) static void run_nearest(const run_t *run __attribute__((unused))) {
+__attribute__((naked)) static void run_nearest(const run_t *run) {
     RUN("adcs");
 }
 
-__attribute__((naked)) static void run_down(const run_t *run __attribute__((unused))) {
+__attribute__((naked)) static void run_down(const run_t *run) {
     RUN("adds");
 }
 

@@ -1,15 +1,14 @@
 /* The layers with weights of the format affine8, gradients: docs/arithmetic-affine8.md, section 7. */
 #include "kernels/affine8.h"
 
-#include "kernels/affine8_rows.h"
+#include "kernels/affine8_sums.h"
 #include "kernels/backward_dsp.h"
 #include "kernels/conv_band_s8.h"
 #include "kernels/convolution.h"
-#include "kernels/core.h"
-#include "kernels/depthwise_planes_s8.h"
 #include "kernels/dsp.h"
 #include "kernels/terms_s8.h"
 #include "kernels/tflite_gradient_sums_s8.h"
+#include "kernels/tflite_plane_s8.h"
 #include "kernels/windows.h"
 
 #if KERNELS_DSP
@@ -26,7 +25,7 @@ static uint32_t rows_of(const layer_shape_t *shape) {
 
 static void add_bands(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape, int8_t input_zero,
                       uint32_t rows, int8_t *planes, int32_t *gradient) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    const uint32_t taps = shape_taps(shape);
     const int8_t *error = errors->error;
     for (uint32_t y = 0, count; y < shape->out_h; y += count, error += count * shape->out_w * errors->count) {
         count = shape->out_h - y < rows ? shape->out_h - y : rows;
@@ -104,7 +103,7 @@ static void add_windows(const conv_band_t *band, const affine8_errors_t *errors,
 
 static void add_bands(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape, int8_t input_zero,
                       uint32_t rows, int8_t *scratch, int32_t *gradient) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    const uint32_t taps = shape_taps(shape);
     const int8_t *error = errors->error;
     conv_band_t band = {.shape = shape,
                         .in = in,
@@ -165,7 +164,7 @@ static void add_window(const int8_t *in, int32_t input_zero, int32_t error, cons
 
 void affine8_conv2d_weight_gradient(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape,
                                     int8_t input_zero, int8_t *scratch, int32_t *gradient) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    const uint32_t taps = shape_taps(shape);
     const int8_t *error = errors->error;
     (void)scratch;
     for (uint32_t y = 0; y < shape->out_h; y++) {

@@ -16,7 +16,7 @@ typedef struct {
 } block_t;
 
 /* Add the products of these elements of the rows with those of the columns, which move on by so many elements. */
-static inline __attribute__((always_inline)) void block_multiply(block_t *block, const float *a, uint32_t column_step) {
+INLINED void block_multiply(block_t *block, const float *a, uint32_t column_step) {
     for (uint32_t j = 0; j < BLOCK; j++) {
         const float b = *block->column[j];
         block->column[j] += column_step;
@@ -27,8 +27,7 @@ static inline __attribute__((always_inline)) void block_multiply(block_t *block,
 }
 
 /* Add the next `n` products to every sum. From product to product, rows and columns move on by so many elements. */
-static inline __attribute__((always_inline)) void block_add(block_t *block, uint32_t n, uint32_t row_step,
-                                                            uint32_t column_step) {
+INLINED void block_add(block_t *block, uint32_t n, uint32_t row_step, uint32_t column_step) {
     for (; n > 0; n--) {
         float a[BLOCK];
         for (uint32_t i = 0; i < BLOCK; i++) {
@@ -40,8 +39,8 @@ static inline __attribute__((always_inline)) void block_add(block_t *block, uint
 }
 
 /* The same of the elements of a list, which are list[0] * row_step from the beginning of the rows, and so on. */
-static inline __attribute__((always_inline)) void block_add_listed(block_t *block, const uint16_t *list, uint32_t n,
-                                                                   uint32_t row_step, uint32_t column_step) {
+INLINED void block_add_listed(block_t *block, const uint16_t *list, uint32_t n, uint32_t row_step,
+                              uint32_t column_step) {
     for (const uint16_t *end = list + n; list != end; list++) {
         const uint32_t at = *list * row_step;
         float a[BLOCK];

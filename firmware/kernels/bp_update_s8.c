@@ -1,9 +1,8 @@
 /* The update of weights by back-propagation in the format bfp8: docs/arithmetic.md, section 7. */
 #include "kernels/updates.h"
 
-#include "arith/clip127.h"
+#include "arith/integers.h"
 #include "arith/psto_shift.h"
-#include "kernels/core.h"
 #include "kernels/dsp.h"
 #include "kernels/requantize.h"
 
@@ -39,20 +38,14 @@ static void update_fours(int8_t *weights, const int32_t *gradient, uint32_t n, i
     }
 }
 
-void bp_update_s8(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t b_bp) {
-    const int32_t b = largest_bits_s32(gradient, n);
-    if (b == 0) {
-        return;
-    }
-    const int32_t s = b - b_bp;
+/* Returns how many weights are updated: whole fours. */
+static uint32_t update_most(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t b, int32_t s) {
+    (void)b;
     const uint32_t fours = s < 1 ? 0 : n / 4 * 4;
     if (fours > 0) {
         update_fours(weights, gradient, fours, s);
     }
-    for (uint32_t i = fours; i < n; i++) {
-        const int32_t g = s < 1 ? gradient[i] : psto_shift(gradient[i], s);
-        weights[i] = (int8_t)clip127(weights[i] - g);
-    }
+    return fours;
 }
 
 #elif KERNELS_THUMB1
@@ -66,66 +59,31 @@ void bp_update_s8(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t 
 /* 27 instructions a weight, 16 where the gradient rounds to 0, as most do: a weight is never -128 and stays as it is.
    r0 the weights, r1 the gradients, r2 m, r3 its sign, r4 free, r5 2^half - 1, r6 half, r7 odd, r8 the end of the
    gradients, r9 127, r12 254. On the stack: +28 odd. At least one gradient. */
-__attribute__((naked)) static void update(int8_t *weights __attribute__((unused)),
-                                          const int32_t *gradient __attribute__((unused)),
-                                          uint32_t n __attribute__((unused)), uint32_t half __attribute__((unused)),
-                                          uint32_t odd __attribute__((unused))) {
+__attribute__((naked)) static void update(int8_t *weights, const int32_t *gradient, uint32_t n, uint32_t half,
+                                          uint32_t odd) {
     __asm__(
         ".syntax unified\n"
-        "push {r4-r7, lr}\n"
-        "mov r4, r8\n"
-        "mov r5, r9\n"
+        "push {r4-r7, lr}\n mov r4, r8\n mov r5, r9\n"
         "push {r4, r5}\n"
-        "ldr r7, [sp, #28]\n"
-        "lsls r2, r2, #2\n"
-        "adds r2, r2, r1\n"
-        "mov r8, r2\n"
-        "movs r2, #127\n"
-        "mov r9, r2\n"
-        "movs r2, #254\n"
-        "mov r12, r2\n"
-        "movs r6, r3\n"
-        "movs r5, #1\n"
-        "lsls r5, r6\n"
+        "ldr r7, [sp, #28]\n lsls r2, r2, #2\n adds r2, r2, r1\n"
+        "mov r8, r2\n movs r2, #127\n"
+        "mov r9, r2\n movs r2, #254\n"
+        "mov r12, r2\n movs r6, r3\n movs r5, #1\n lsls r5, r6\n"
         "subs r5, r5, #1\n"
-        "1:\n"
-        "ldm r1!, {r2}\n"
-        "asrs r3, r2, #31\n"
-        "adds r2, r2, r3\n"
-        "eors r2, r3\n"
-        "lsls r2, r7\n"
-        "movs r4, r2\n"
-        "ands r4, r5\n"
-        "lsrs r2, r6\n"
-        "adds r2, r2, r5\n"
-        "subs r2, r2, r4\n"
-        "lsrs r2, r6\n"
-        "beq 3f\n"
+        "1:\n ldm r1!, {r2}\n asrs r3, r2, #31\n adds r2, r2, r3\n eors r2, r3\n"
+        "lsls r2, r7\n movs r4, r2\n ands r4, r5\n lsrs r2, r6\n"
+        "adds r2, r2, r5\n subs r2, r2, r4\n lsrs r2, r6\n beq 3f\n"
         "lsrs r4, r2, #7\n" /* 128 becomes 127 */
-        "subs r2, r2, r4\n"
-        "eors r2, r3\n"
-        "subs r2, r2, r3\n"
-        "movs r4, #0\n"
-        "ldrsb r4, [r0, r4]\n"
-        "subs r4, r4, r2\n"
-        "add r4, r9\n"
-        "cmp r4, r12\n"
-        "bhi 4f\n"
-        "2:\n"
-        "subs r4, #127\n"
-        "strb r4, [r0]\n"
-        "3:\n"
-        "adds r0, r0, #1\n"
-        "cmp r1, r8\n"
-        "bne 1b\n"
-        "pop {r4, r5}\n"
-        "mov r8, r4\n"
-        "mov r9, r5\n"
+        "subs r2, r2, r4\n eors r2, r3\n subs r2, r2, r3\n movs r4, #0\n"
+        "ldrsb r4, [r0, r4]\n subs r4, r4, r2\n add r4, r9\n"
+        "cmp r4, r12\n bhi 4f\n"
+        "2:\n subs r4, #127\n strb r4, [r0]\n"
+        "3:\n adds r0, r0, #1\n"
+        "cmp r1, r8\n bne 1b\n"
+        "pop {r4, r5}\n mov r8, r4\n mov r9, r5\n"
         "pop {r4-r7, pc}\n"
         "4:\n" /* beyond -127 or 127 */
-        "asrs r3, r4, #31\n"
-        "mov r4, r12\n"
-        "bics r4, r3\n"
+        "asrs r3, r4, #31\n mov r4, r12\n bics r4, r3\n"
         "b 2b\n");
 }
 
@@ -143,34 +101,27 @@ static void update(int8_t *weights, const int32_t *gradient, uint32_t n, uint32_
 
 #endif
 
-void bp_update_s8(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t b_bp) {
-    const int32_t b = largest_bits_s32(gradient, n);
-    if (b == 0) {
-        return;
+static uint32_t update_most(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t b, int32_t s) {
+    if (s < 1 || b >= 32) {
+        return 0;
     }
-    const int32_t s = b - b_bp;
-    if (s >= 1 && b < 32) {
-        update(weights, gradient, n, (uint32_t)(s + 1) / 2, (uint32_t)s % 2);
-        return;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        const int32_t g = s < 1 ? gradient[i] : psto_shift(gradient[i], s);
-        weights[i] = (int8_t)clip127(weights[i] - g);
-    }
+    update(weights, gradient, n, (uint32_t)(s + 1) / 2, (uint32_t)s % 2);
+    return n;
 }
 
 #else
 
+static uint32_t update_most(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t b, int32_t s) {
+    (void)weights, (void)gradient, (void)n, (void)b, (void)s;
+    return 0;
+}
+
+#endif
+
 void bp_update_s8(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t b_bp) {
-    const int32_t b = largest_bits_s32(gradient, n);
-    if (b == 0) {
-        return;
-    }
-    const int32_t s = b - b_bp;
-    for (uint32_t i = 0; i < n; i++) {
+    const int32_t b = largest_bits_s32(gradient, n), s = b - b_bp;
+    for (uint32_t i = b == 0 ? n : update_most(weights, gradient, n, b, s); i < n; i++) {
         const int32_t g = s < 1 ? gradient[i] : psto_shift(gradient[i], s);
         weights[i] = (int8_t)clip127(weights[i] - g);
     }
 }
-
-#endif

@@ -1,5 +1,5 @@
 /* conv2d in binary32, forward: docs/arithmetic-float32.md, sections 3 and 12. */
-#include "kernels/conv2d_f32.h"
+#include "kernels/layers_f32.h"
 
 #include "kernels/block_f32.h"
 #include "kernels/core.h"
@@ -48,9 +48,8 @@ static windows_t windows_of(const layer_shape_t *shape, const columns_t *columns
 }
 
 /* Begin row `ky` of the taps, of which the windows in `inside` read the input, and the others zeros. */
-static inline __attribute__((always_inline)) uint32_t enter_row(block_t *block, const float *in,
-                                                                const layer_shape_t *shape, const windows_t *windows,
-                                                                uint32_t ky) {
+INLINED uint32_t enter_row(block_t *block, const float *in, const layer_shape_t *shape, const windows_t *windows,
+                           uint32_t ky) {
     uint32_t inside = 0;
     for (uint32_t j = 0; j < BLOCK; j++) {
         const uint32_t row = (uint32_t)windows->top[j] + ky; /* large where it is above the image */

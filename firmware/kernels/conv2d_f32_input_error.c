@@ -1,5 +1,5 @@
 /* conv2d in binary32, error of the input: docs/arithmetic-float32.md, sections 5 and 12. */
-#include "kernels/conv2d_f32.h"
+#include "kernels/layers_f32.h"
 
 #include "kernels/block_f32.h"
 #include "kernels/core.h"
@@ -15,10 +15,9 @@ typedef struct {
 
 /* Add the products of the outputs of row `row` whose tap `kx` is one of the inputs, which are all inputs of the four
    that such a tap has. */
-static inline __attribute__((always_inline)) void add_tap(block_t *block, const float *error, const kept_f32_t *kept,
-                                                          const layer_shape_t *shape, const inputs_t *inputs,
-                                                          uint32_t row, uint32_t kx) {
-    const uint32_t channels = kept->count, taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+INLINED void add_tap(block_t *block, const float *error, const kept_f32_t *kept, const layer_shape_t *shape,
+                     const inputs_t *inputs, uint32_t row, uint32_t kx) {
+    const uint32_t channels = kept->count, taps = shape_taps(shape);
     uint32_t column[BLOCK], any = 0;
     for (uint32_t j = 0; j < BLOCK; j++) {
         const uint32_t x = inputs->x + least_u32(j, inputs->count - 1) * shape->stride_w;
@@ -110,7 +109,7 @@ static float add_channels(float sum, const float *error, const float *weights, c
 /* The error of channel `c` of the input at (y, x). */
 static float sum_taps(const float *error, const kept_f32_t *kept, const float *weights, const layer_shape_t *shape,
                       uint32_t y, uint32_t x) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    const uint32_t taps = shape_taps(shape);
     float sum = 0.0f;
     for (uint32_t ky = 0; ky < shape->kernel_h; ky++) {
         const uint32_t row = output_of_tap(y, ky, shape->stride_h, shape->padding_h, shape->out_h);

@@ -1,9 +1,9 @@
 /* conv2d in binary32, gradients of weights and biases: docs/arithmetic-float32.md, sections 5 and 12. */
-#include "kernels/conv2d_f32.h"
+#include "kernels/layers_f32.h"
 
 #include "kernels/block_f32.h"
 #include "kernels/core.h"
-#include "kernels/windows.h"
+#include "kernels/meetings_f32.h"
 
 #if KERNELS_FPU
 
@@ -18,9 +18,8 @@ typedef struct {
 
 /* The next columns of outputs, from `x` on, that read the row of the input at `in`: all that have all taps, or one.
    Returns how many. */
-static inline __attribute__((always_inline)) uint32_t enter_columns(block_t *block, const gradient_t *gradient,
-                                                                    const layer_shape_t *shape, const float *in,
-                                                                    const float *error, uint32_t x) {
+INLINED uint32_t enter_columns(block_t *block, const gradient_t *gradient, const layer_shape_t *shape, const float *in,
+                               const float *error, uint32_t x) {
     const uint32_t first = x * shape->stride_w;
     for (uint32_t k = 0; k < BLOCK; k++) {
         const uint32_t column = first + gradient->left[k]; /* large where it is below 0 */
@@ -94,44 +93,18 @@ void conv2d_f32_weight_gradient(const float *in, const float *error, const layer
 
 #else
 
-/* The outputs that one tap meets, and how far apart their errors and the inputs under it are. */
-typedef struct {
-    uint32_t rows, columns;
-    uint32_t error_row, error_column, input_row, input_column;
-} meeting_t;
-
-static float sum_outputs(const float *error, const float *in, const meeting_t *meeting) {
-    float sum = 0.0f;
-    for (uint32_t y = 0; y < meeting->rows; y++) {
-        const float *e = error + y * meeting->error_row, *x = in + y * meeting->input_row;
-        for (uint32_t i = 0; i < meeting->columns; i++, e += meeting->error_column, x += meeting->input_column) {
-            sum = add_product_f32(sum, *x, *e);
-        }
-    }
-    return sum;
-}
-
 /* The gradient of the taps at (ky, kx), of all channels. */
 static void add_tap(const float *in, const float *error, const layer_shape_t *shape, uint32_t ky, uint32_t kx,
                     float *gradient) {
-    const tap_outputs_t rows = outputs_of_tap(ky, shape->stride_h, shape->padding_h, shape->in_h, shape->out_h);
-    const tap_outputs_t columns = outputs_of_tap(kx, shape->stride_w, shape->padding_w, shape->in_w, shape->out_w);
-    if (rows.first >= rows.end || columns.first >= columns.end) {
+    const meeting_t meeting = meeting_of(shape, ky, kx);
+    const uint32_t in_c = shape->in_c, out_c = shape->out_c, taps = shape_taps(shape);
+    if (meeting.rows == 0) {
         return;
     }
-    const uint32_t in_c = shape->in_c, out_c = shape->out_c, taps = (uint32_t)shape->kernel_h * shape->kernel_w * in_c;
-    const meeting_t meeting = {.rows = rows.end - rows.first,
-                               .columns = columns.end - columns.first,
-                               .error_row = (uint32_t)shape->out_w * out_c,
-                               .error_column = out_c,
-                               .input_row = (uint32_t)shape->in_w * in_c * shape->stride_h,
-                               .input_column = in_c * shape->stride_w};
-    in += (rows.input * shape->in_w + columns.input) * in_c;
-    error += (rows.first * shape->out_w + columns.first) * out_c;
     gradient += (ky * shape->kernel_w + kx) * in_c;
     for (uint32_t o = 0; o < out_c; o++, gradient += taps) {
         for (uint32_t c = 0; c < in_c; c++) {
-            gradient[c] = gradient[c] + sum_outputs(error + o, in + c, &meeting);
+            gradient[c] = gradient[c] + sum_meeting(error + o, in + c, &meeting);
         }
     }
 }

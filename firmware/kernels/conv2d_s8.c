@@ -117,7 +117,7 @@ void conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *sha
 /* Two channels at a time; an odd last one is computed twice. */
 static void sum_band(const conv_band_t *band, const int8_t *weights, int32_t *acc) {
     const layer_shape_t *shape = band->shape;
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c, out_c = shape->out_c;
+    const uint32_t taps = shape_taps(shape), out_c = shape->out_c;
     for (uint32_t o = 0; o < out_c; o += 2) {
         const uint32_t to_second = o + 1 < out_c ? 1 : 0;
         const band_sums_t sums = {.to = acc + o, .to_channel = to_second, .to_position = out_c};

@@ -4,10 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "arith/clip127.h"
-#include "arith/round_shift.h"
+#include "arith/integers.h"
 #include "kernels/backward_dsp.h"
-#include "kernels/core.h"
 #include "kernels/dsp.h"
 #include "kernels/shapes.h"
 #include "kernels/terms_s8.h"
@@ -46,6 +44,16 @@ uint64_t conv2d_s8_weight_gradient_scratch(const layer_shape_t *shape) {
     const uint64_t taps = (uint64_t)shape->kernel_h * shape->kernel_w * shape->in_c;
     return pad_input_s8_scratch(shape) + sizeof(int32_t) * taps;
 }
+
+#if !KERNELS_DSP
+
+static void accumulate(const int32_t *sum, uint32_t taps, int32_t shift, int32_t *gradient) {
+    for (uint32_t i = 0; i < taps; i++) {
+        gradient[i] = add_sat32(gradient[i], trunc_shift(sum[i], shift));
+    }
+}
+
+#endif
 
 #if KERNELS_DSP
 
@@ -119,10 +127,6 @@ typedef struct {
     int32_t sum[SUMS];
 } taps_t;
 
-static inline uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static void add_terms(taps_t *taps, const term_t *terms, uint32_t n) {
     for (uint32_t i = 0; i < taps->rows; i++) {
         terms_add_sums(terms, n, taps->in + i * taps->row, 1, taps->n, taps->sum + i * taps->n);
@@ -137,7 +141,7 @@ static void sum_positions(taps_t *taps, const int8_t *error, const layer_shape_t
     term_t *end = terms;
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0, n; x < shape->out_w; x += n) {
-            n = least(shape->out_w - x, (uint32_t)(terms + CHUNK - end));
+            n = least_u32(shape->out_w - x, (uint32_t)(terms + CHUNK - end));
             end = terms_of_bytes(end, error, n, out_c, y * taps->row + x * in_c, in_c);
             error += n * out_c;
             if (end == terms + CHUNK) {
@@ -149,27 +153,21 @@ static void sum_positions(taps_t *taps, const int8_t *error, const layer_shape_t
     add_terms(taps, terms, (uint32_t)(end - terms));
 }
 
-static void accumulate(const taps_t *taps, int32_t shift, int32_t *gradient) {
-    for (uint32_t i = 0; i < taps->rows * taps->n; i++) {
-        gradient[i] = add_sat32(gradient[i], trunc_shift(taps->sum[i], shift));
-    }
-}
-
 void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t shift,
                                int8_t *scratch, int32_t *gradient) {
     pad_input_s8(in, shape, scratch);
     const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c; /* contiguous taps */
-    const uint32_t n = least(row, SUMS), rows = SUMS / n;
+    const uint32_t n = least_u32(row, SUMS), rows = SUMS / n;
     taps_t taps = {.row = (shape->in_w + 2u * shape->padding_w) * shape->in_c};
     for (uint32_t o = 0; o < shape->out_c; o++) {
         for (uint32_t ky = 0; ky < shape->kernel_h; ky += taps.rows) {
-            taps.rows = least(rows, shape->kernel_h - ky);
+            taps.rows = least_u32(rows, shape->kernel_h - ky);
             for (uint32_t j = 0; j < row; j += taps.n) {
-                taps.n = least(n, row - j);
+                taps.n = least_u32(n, row - j);
                 taps.in = scratch + ky * taps.row + j;
                 memset(taps.sum, 0, sizeof taps.sum);
                 sum_positions(&taps, error + o, shape);
-                accumulate(&taps, shift, gradient);
+                accumulate(taps.sum, taps.rows * taps.n, shift, gradient);
                 gradient += taps.rows * taps.n;
             }
         }
@@ -208,12 +206,6 @@ static inline void sum_positions(const int8_t *in, const int8_t *error, const la
     sum[3] = s3;
     sum[4] = s4;
     sum[5] = s5;
-}
-
-static void accumulate(const int32_t sum[TAPS], uint32_t taps, int32_t shift, int32_t *gradient) {
-    for (uint32_t i = 0; i < taps; i++) {
-        gradient[i] = add_sat32(gradient[i], trunc_shift(sum[i], shift));
-    }
 }
 
 void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t shift,

@@ -1,11 +1,13 @@
 /* A convolution a band at a time: some rows of the output, the rows of the input that they see, and the sums of two
    channels. Sums are exact in int32 for weights of -127..127 and any int8 inputs; in the format affine8 they are modulo
-   2^32. Private to the kernels of conv2d of all formats. */
+   2^32. conv_bands_s8.c: conv2d and pointwise of the formats tflite8 and affine8, forward. Private to the kernels of
+   conv2d of all formats. */
 #pragma once
 
-#include <stdint.h>
+#include <stdbool.h>
 
-#include "kernels/dsp_multiply.h"
+#include "kernels/dsp.h"
+#include "kernels/requantize.h"
 #include "kernels/shapes.h"
 
 #if KERNELS_DSP
@@ -63,6 +65,21 @@ void conv_band_start(const conv_band_t *band);
 /* The sums of two channels, whose weights may be the same, for all positions of the band. On Armv6-M `to_position` is
    1. */
 void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1, const band_sums_t *sums);
+
+/* Weights as they are stored, [o][ky][kx][c]. */
+typedef struct {
+    const int8_t *at;
+    bool affine; /* they are all of int8, and the products take them less `zero`; else they are -127..127 */
+    int8_t zero;
+} conv_weights_t;
+
+/* Rows first..first + count - 1 of the output of conv2d, which are written from `out` on. */
+void conv_bands_s8(const int8_t *in, const conv_weights_t *weights, const layer_shape_t *shape,
+                   const tflite_layer_t *layer, uint32_t first, uint32_t count, int8_t *scratch, int8_t *out);
+
+/* pointwise. */
+void conv_blocks_s8(const int8_t *in, const conv_weights_t *weights, const layer_shape_t *shape,
+                    const tflite_layer_t *layer, int8_t *scratch, int8_t *out);
 
 #if KERNELS_DSP
 

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "kernels/core.h"
 #include "kernels/dsp.h"
 #include "kernels/products_dsp.h"
 #include "kernels/terms_s8.h"

@@ -1,18 +1,13 @@
 /* conv2d and pointwise of the formats tflite8 and affine8, forward, band by band: docs/arithmetic-tflite.md, section
    3. */
-#include "kernels/conv_bands_s8.h"
-
 #include "kernels/conv_band_s8.h"
+
 #include "kernels/convolution.h"
 #include "kernels/core.h"
 
-static uint32_t taps_of(const layer_shape_t *shape) {
-    return (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
-}
-
 /* Rows of the output in a band. */
 static uint32_t rows_of(const layer_shape_t *shape) {
-    const uint32_t wanted = TFLITE_BAND_PRODUCTS / taps_of(shape);
+    const uint32_t wanted = TFLITE_BAND_PRODUCTS / shape_taps(shape);
     const uint32_t positions = wanted > TFLITE_BAND_POSITIONS ? wanted : TFLITE_BAND_POSITIONS;
     const uint32_t rows = (positions + shape->out_w - 1) / shape->out_w;
     return rows < shape->out_h ? rows : shape->out_h;
@@ -64,7 +59,7 @@ static cut_t cut_of(const layer_shape_t *shape, bool affine) {
 /* Two channels at a time. An odd last one is computed twice and requantized once. */
 static void band_outputs(const conv_band_t *band, const int8_t *weights, uint32_t channels, const tflite_layer_t *layer,
                          int32_t *sums, int8_t *out) {
-    const uint32_t taps = taps_of(band->shape), out_c = band->shape->out_c,
+    const uint32_t taps = shape_taps(band->shape), out_c = band->shape->out_c,
                    positions = band->count * band->shape->out_w;
     for (uint32_t o = 0; o < out_c; o += channels) {
         const uint32_t to_second = o + 1 < out_c ? channels - 1 : 0;

@@ -2,9 +2,7 @@
 #include "kernels/conv_input_error.h"
 
 #include "kernels/backward_dsp.h"
-#include "kernels/core.h"
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
 #include "kernels/terms_s8.h"
 #include "kernels/windows.h"
 
@@ -27,12 +25,8 @@ static inline runs_t runs_inside(const layer_shape_t *shape, span_t vertical, sp
     };
 }
 
-static uint32_t taps_of(const layer_shape_t *shape) {
-    return (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
-}
-
 bool conv_error_widens(const affine8_errors_t *errors, const layer_shape_t *shape) {
-    return taps_of(shape) <= FEW_TAPS && errors->count >= 4;
+    return shape_taps(shape) <= FEW_TAPS && errors->count >= 4;
 }
 
 /* Four channels of all positions, from `error` on; strides of 1 are constants to the compiler. */
@@ -58,7 +52,7 @@ static inline void spread_four(const affine8_errors_t *errors, const int8_t *err
    four begin with channels of the four before, with weights of 0. */
 static void spread_fours(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
                          const layer_shape_t *shape, uint32_t stride_h, uint32_t stride_w, int32_t *acc) {
-    const uint32_t taps = taps_of(shape), count = errors->count;
+    const uint32_t taps = shape_taps(shape), count = errors->count;
     four_weights_t wide[FEW_TAPS];
     for (uint32_t o = 0; o < count; o += 4) {
         const uint32_t first = o + 4 <= count ? o : count - 4u;
@@ -128,7 +122,7 @@ static void spread_position(const term_t *terms, uint32_t n, const int8_t *weigh
 
 void conv_add_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
                           const layer_shape_t *shape, uint32_t stride_h, uint32_t stride_w, int32_t *acc) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c, count = errors->count;
+    const uint32_t taps = shape_taps(shape), count = errors->count;
     const int8_t *error = errors->error;
     (void)weight_zero;
     for (uint32_t y = 0; y < shape->out_h; y++) {

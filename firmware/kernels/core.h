@@ -35,3 +35,15 @@
 /* A function that stays one, with registers and stack of its own: what it was inlined in would spill more, or take more
    stack. */
 #define SEPARATE __attribute__((noinline))
+
+/* A function that is inlined always, so that its arguments may be constants to the compiler. */
+#define INLINED static inline __attribute__((always_inline))
+
+/* What a function in assembly for Armv6-M begins and ends with if it uses all registers: 36 bytes of stack. */
+#define SAVE_ALL "push {r4-r7, lr}\n mov r4, r8\n mov r5, r9\n mov r6, r10\n mov r7, r11\n push {r4-r7}\n"
+#define RESTORE_ALL "pop {r0-r3}\n mov r8, r0\n mov r9, r1\n mov r10, r2\n mov r11, r3\n pop {r4-r7, pc}\n"
+
+/* A function in assembly finds its parameters in registers: they are named for the reader. */
+#if defined(__ARM_ARCH_6M__) || defined(__ARM_FEATURE_DSP)
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif

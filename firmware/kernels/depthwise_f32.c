@@ -1,5 +1,5 @@
 /* depthwise in binary32: docs/arithmetic-float32.md, sections 3 and 5. */
-#include "kernels/depthwise_f32.h"
+#include "kernels/layers_f32.h"
 
 #include <string.h>
 
@@ -18,9 +18,8 @@ typedef struct {
 } window_t;
 
 /* The outputs of `n` channels, from `first` on; `n` is a constant to the compiler. */
-static inline __attribute__((always_inline)) void run_channels(const window_t *window, const layer_shape_t *shape,
-                                                               uint32_t first, uint32_t n, const float *bias,
-                                                               const limits_f32_t *limits, float *out) {
+INLINED void run_channels(const window_t *window, const layer_shape_t *shape, uint32_t first, uint32_t n,
+                          const float *bias, const limits_f32_t *limits, float *out) {
     const uint32_t channels = shape->in_c;
     float sum[CHANNELS] = {0.0f};
     for (uint32_t i = 0; i < window->rows; i++) {

@@ -1,22 +1,17 @@
 /* depthwise of the formats tflite8 and affine8, channel by channel: docs/arithmetic-tflite.md, sections 3 and 5. */
-#include "kernels/depthwise_planes_s8.h"
+#include "kernels/tflite_plane_s8.h"
 
 #include <string.h>
 
 #include "kernels/core.h"
-#include "kernels/tflite_plane_s8.h"
 #include "kernels/windows.h"
-
-static uint32_t padded(uint32_t outputs, uint32_t stride, uint32_t kernel) {
-    return (outputs - 1) * stride + kernel;
-}
 
 void depthwise_planes_s8(const int8_t *in, const int8_t *weights, int8_t weight_zero, const layer_shape_t *shape,
                          const tflite_layer_t *layer, int8_t *scratch, int8_t *out) {
     const uint32_t channels = shape->in_c, taps = (uint32_t)shape->kernel_h * shape->kernel_w;
     const uint32_t out_h = shape->out_h, out_w = shape->out_w;
-    const uint32_t height = padded(out_h, shape->stride_h, shape->kernel_h),
-                   width = padded(out_w, shape->stride_w, shape->kernel_w);
+    const uint32_t height = tflite_plane_under(out_h, shape->stride_h, shape->kernel_h),
+                   width = tflite_plane_under(out_w, shape->stride_w, shape->kernel_w);
     const plane_axis_t vertical = tflite_plane_axis(-shape->padding_h, 1, height, shape->in_h);
     const plane_axis_t horizontal = tflite_plane_axis(-shape->padding_w, 1, width, shape->in_w);
     const plane_window_t window = {.width = width,

@@ -3,10 +3,8 @@
 
 #include <stdbool.h>
 
-#include "arith/clip127.h"
-#include "kernels/core.h"
+#include "arith/integers.h"
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
 
 const int8_t direction_gaussian[NOISE_ENTRIES] = {
     -92, -81, -75, -71, -67, -65, -63, -61, -59, -57, -56, -54, -53, -52, -51, -50, -49, -48, -47, -46, -45, -44,

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/core.h"
+#include "kernels/core.h" /* which has the forms of a core */
 
 /* Four bytes at any address: Armv7E-M loads and stores words unaligned. */
 static inline uint32_t load_word(const int8_t *bytes) {
@@ -23,6 +23,11 @@ static inline void store_word(int8_t *bytes, uint32_t word) {
 /* The same byte four times. */
 static inline uint32_t four_times(int32_t byte) {
     return ((uint32_t)byte & 0xFFu) * 0x01010101u;
+}
+
+/* A lane as a number. */
+static inline int32_t lane_s16(uint32_t word, uint32_t i) {
+    return (int16_t)(word >> (16 * i) & 0xFFFFu);
 }
 
 #if defined(__ARM_FEATURE_DSP) && !defined(KERNELS_DSP_IN_C)

@@ -152,3 +152,112 @@ static inline uint32_t where_at_least_s8(uint32_t a, uint32_t b, uint32_t yes, u
     }
     return (yes & mask) | (no & ~mask);
 }
+
+static inline int32_t add_low_product(int32_t sum, uint32_t a, uint32_t b) {
+    return sum + (int16_t)(a & 0xFFFFu) * (int16_t)(b & 0xFFFFu);
+}
+
+static inline int32_t add_top_product(int32_t sum, uint32_t a, uint32_t b) {
+    return sum + (int16_t)(a >> 16) * (int16_t)(b & 0xFFFFu);
+}
+
+static inline int32_t sum_of_low_product(int32_t a, uint32_t b, uint32_t c) {
+    return add_low_product(a, b, c);
+}
+
+static inline int32_t sum_of_top_product(int32_t a, uint32_t b, uint32_t c) {
+    return add_top_product(a, b, c);
+}
+
+static inline int32_t add_high_product(int32_t x, int32_t m) {
+    return (int32_t)(((int64_t)x * (INT64_C(1) << 32) + (int64_t)x * m + (INT64_C(1) << 31)) >> 32);
+}
+
+static inline int32_t half_as_byte(int32_t x) {
+    const int32_t half = x >> 1;
+    return half > 127 ? 127 : half < -128 ? -128 : half;
+}
+
+static inline int32_t sum_of_upper_product(int32_t a, int32_t b, int32_t c) {
+    return add_upper_product(a, b, c);
+}
+
+static inline int32_t sum_of_nearest_product(int32_t a, int32_t b, int32_t c) {
+    return a + upper_product(b, c);
+}
+
+static inline int32_t as_byte(int32_t x) {
+    return held_in_s8(x);
+}
+
+static inline int32_t add_wide_low_product(int32_t sum, int32_t a, uint32_t b) {
+    return sum + (int32_t)(((int64_t)a * lane_s16(b, 0)) >> 16);
+}
+
+static inline int32_t add_wide_top_product(int32_t sum, int32_t a, uint32_t b) {
+    return sum + (int32_t)(((int64_t)a * lane_s16(b, 1)) >> 16);
+}
+
+static inline uint32_t add_lanes_s16(uint32_t a, uint32_t b) {
+    return low_lanes(a + b, (a >> 16) + (b >> 16));
+}
+
+static inline uint32_t subtract_lanes_s16(uint32_t a, uint32_t b) {
+    return low_lanes(a - b, (a >> 16) - (b >> 16));
+}
+
+static inline uint32_t add_even_lanes(uint32_t lanes, uint32_t word) {
+    return add_lanes_s16(lanes, even_lanes(word));
+}
+
+static inline uint32_t add_odd_lanes(uint32_t lanes, uint32_t word) {
+    return add_lanes_s16(lanes, odd_lanes(word));
+}
+
+static inline uint32_t add_even_lanes_u8(uint32_t lanes, uint32_t word) {
+    return add_lanes_s16(lanes, even_lanes_u8(word));
+}
+
+static inline uint32_t add_odd_lanes_u8(uint32_t lanes, uint32_t word) {
+    return add_lanes_s16(lanes, odd_lanes_u8(word));
+}
+
+static inline uint32_t distances_s8(uint32_t a, uint32_t b) {
+    return where_at_least_s8(a, b, wrap_bytes(a, b), wrap_bytes(b, a));
+}
+
+static inline int32_t held_in_s16(int32_t value) {
+    return value > INT16_MAX ? INT16_MAX : value < INT16_MIN ? INT16_MIN : value;
+}
+
+static inline uint32_t add_lanes_saturating(uint32_t a, uint32_t b) {
+    return low_lanes((uint32_t)held_in_s16(lane_s16(a, 0) + lane_s16(b, 0)),
+                     (uint32_t)held_in_s16(lane_s16(a, 1) + lane_s16(b, 1)));
+}
+
+static inline uint32_t subtract_lanes_saturating(uint32_t a, uint32_t b) {
+    return low_lanes((uint32_t)held_in_s16(lane_s16(a, 0) - lane_s16(b, 0)),
+                     (uint32_t)held_in_s16(lane_s16(a, 1) - lane_s16(b, 1)));
+}
+
+static inline uint32_t where_lanes_at_least(uint32_t a, uint32_t b, uint32_t yes, uint32_t no) {
+    const uint32_t low = lane_s16(a, 0) >= lane_s16(b, 0) ? yes : no,
+                   high = lane_s16(a, 1) >= lane_s16(b, 1) ? yes : no;
+    return low_lanes(low, high >> 16);
+}
+
+static inline void order_lanes(uint32_t a, uint32_t b, uint32_t *smaller, uint32_t *larger) {
+    *smaller = where_lanes_at_least(a, b, b, a);
+    *larger = where_lanes_at_least(a, b, a, b);
+}
+
+static inline void lower_lanes(uint32_t *least, uint32_t lanes) {
+    *least = where_lanes_at_least(lanes, *least, *least, lanes);
+}
+
+static inline void raise_lanes(uint32_t *most, uint32_t lanes) {
+    *most = where_lanes_at_least(lanes, *most, lanes, *most);
+}
+
+static inline void hold_loads(void) {
+}

@@ -3,7 +3,6 @@
 #include "kernels/elementwise.h"
 
 #include "arith/rescale.h"
-#include "kernels/core.h"
 #include "kernels/dsp.h"
 
 #if KERNELS_DSP
@@ -33,7 +32,7 @@ static uint32_t without_negative_bytes(uint32_t word) {
     return word & ~((negative << 8) - negative);
 }
 
-static void relu_bytes(int8_t *values, uint32_t n) {
+static inline void relu_bytes(int8_t *values, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         values[i] = values[i] > 0 ? values[i] : 0;
     }
@@ -163,5 +162,11 @@ void tflite_table_s8(const int8_t *in, uint32_t n, const int8_t *table, int8_t *
     const int8_t *const middle = table + 128;
     for (uint32_t i = 0; i < n; i++) {
         out[i] = middle[in[i]];
+    }
+}
+
+void centre_pixels_s8(int8_t *values, const uint8_t *pixels, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = (int8_t)(pixels[i] - 128);
     }
 }

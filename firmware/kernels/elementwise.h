@@ -1,4 +1,4 @@
-/* Operations on each element by itself: relu in the format bfp8, add and table in the format tflite8. */
+/* Operations on each element by itself: relu in the format bfp8, add and table in the format tflite8; and pixels. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,3 +32,6 @@ void tflite_add_s8(const int8_t *a, const int8_t *b, uint32_t n, const tflite_ad
 
 /* table: out[i] = table[in[i] + 128] for `n` values, with 256 entries. `out` may be `in`. */
 void tflite_table_s8(const int8_t *in, uint32_t n, const int8_t *table, int8_t *out);
+
+/* Pixels as values: values[i] = pixels[i] - 128. */
+void centre_pixels_s8(int8_t *values, const uint8_t *pixels, uint32_t n);

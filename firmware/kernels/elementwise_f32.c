@@ -1,6 +1,6 @@
 /* Element by element in binary32: docs/arithmetic-float32.md, sections 2 to 5; docs/arithmetic-affine8.md, section
    5. */
-#include "kernels/elementwise_f32.h"
+#include "kernels/layers_f32.h"
 
 enum { MIDDLE = 128 };
 

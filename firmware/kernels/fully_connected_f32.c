@@ -1,5 +1,5 @@
 /* fully_connected in binary32: docs/arithmetic-float32.md, sections 3 and 5. */
-#include "kernels/fully_connected_f32.h"
+#include "kernels/layers_f32.h"
 
 #include "kernels/core.h"
 
@@ -57,9 +57,8 @@ void fully_connected_f32(const float *in, const float *weights, const float *bia
 enum { COLUMNS = 16 }; /* inputs that share a loaded error */
 
 /* The errors of `n` inputs, from the outputs of a list if they are `listed`: both constants to the compiler. */
-static inline __attribute__((always_inline)) void give_columns(const float *error, const kept_f32_t *kept, bool listed,
-                                                               const float *weights, uint32_t inputs, uint32_t n,
-                                                               bool further, float *input_error) {
+INLINED void give_columns(const float *error, const kept_f32_t *kept, bool listed, const float *weights,
+                          uint32_t inputs, uint32_t n, bool further, float *input_error) {
     float sum[COLUMNS] = {0.0f};
     const uint16_t *list = kept->list;
     const float *row = weights;
@@ -78,9 +77,8 @@ static inline __attribute__((always_inline)) void give_columns(const float *erro
     }
 }
 
-static inline __attribute__((always_inline)) void give_inputs(const float *error, const kept_f32_t *kept, bool listed,
-                                                              const float *weights, uint32_t inputs, bool further,
-                                                              float *input_error) {
+INLINED void give_inputs(const float *error, const kept_f32_t *kept, bool listed, const float *weights, uint32_t inputs,
+                         bool further, float *input_error) {
     uint32_t i = 0;
     for (; i + COLUMNS <= inputs; i += COLUMNS) {
         give_columns(error, kept, listed, weights + i, inputs, COLUMNS, further, input_error + i);
@@ -118,8 +116,7 @@ void fully_connected_f32_input_error(const float *error, const kept_f32_t *kept,
 enum { UNROLLED = 4 };
 
 /* Add the products of `n` inputs with an error; `n` is a constant to the compiler. */
-static inline __attribute__((always_inline)) void add_products(const float *in, float error, uint32_t n,
-                                                               float *gradient) {
+INLINED void add_products(const float *in, float error, uint32_t n, float *gradient) {
     float g[UNROLLED];
     for (uint32_t k = 0; k < n; k++) {
         g[k] = add_product_f32(gradient[k], error, in[k]);

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "kernels/core.h"
 #include "kernels/dsp.h"
 #include "kernels/products_dsp.h"
+#include "kernels/shapes.h"
 #include "kernels/terms_s8.h"
 
 #if KERNELS_DSP
@@ -18,10 +18,6 @@ typedef struct {
     uint32_t inputs, outputs;
     int32_t *acc;
 } layer_t;
-
-static inline uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
 
 /* Add the products of `n` inputs, from `first` on, to all sums; n is a multiple of the group. */
 static void add_chunk(const layer_t *layer, uint32_t first, uint32_t n) {
@@ -71,7 +67,7 @@ void fully_connected_s8(const int8_t *in, const int8_t *weights, uint32_t inputs
     const uint32_t grouped = inputs / PRODUCTS_ROWS_GROUP * PRODUCTS_ROWS_GROUP;
     memset(acc, 0, outputs * sizeof *acc);
     for (uint32_t first = 0; first < grouped; first += CHUNK) {
-        add_chunk(&layer, first, least(CHUNK, grouped - first));
+        add_chunk(&layer, first, least_u32(CHUNK, grouped - first));
     }
     if (grouped < inputs) {
         add_rest(&layer, grouped);
@@ -96,10 +92,6 @@ void fully_connected_s8(const int8_t *in, const int8_t *weights, uint32_t inputs
 
 enum { ROWS = 4 }; /* outputs that share a loaded input */
 
-static inline uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 /* Four outputs. `chunk` divides the inputs; it is a constant to the compiler, which unrolls that many. */
 static inline void four_rows(const int8_t *in, const int8_t *const w[ROWS], uint32_t inputs, uint32_t chunk,
                              int32_t sum[ROWS]) {
@@ -123,7 +115,7 @@ void fully_connected_s8(const int8_t *in, const int8_t *weights, uint32_t inputs
     for (uint32_t o = 0; o < outputs; o += ROWS) {
         const int8_t *w[ROWS];
         for (uint32_t i = 0; i < ROWS; i++) {
-            w[i] = weights + least(o + i, outputs - 1) * inputs; /* beyond the last output, it is computed again */
+            w[i] = weights + least_u32(o + i, outputs - 1) * inputs; /* beyond the last output, it is computed again */
         }
         int32_t sum[ROWS];
         if (inputs % 16 == 0) {
@@ -133,7 +125,7 @@ void fully_connected_s8(const int8_t *in, const int8_t *weights, uint32_t inputs
         } else {
             four_rows(in, w, inputs, 1, sum);
         }
-        for (uint32_t i = 0; i < least(ROWS, outputs - o); i++) {
+        for (uint32_t i = 0; i < least_u32(ROWS, outputs - o); i++) {
             acc[o + i] = sum[i];
         }
     }

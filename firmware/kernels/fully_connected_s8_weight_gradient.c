@@ -1,10 +1,8 @@
 /* fully_connected, gradient of the weights: docs/arithmetic.md, section 7. */
 #include "kernels/fully_connected.h"
 
-#include "arith/bits.h"
-#include "arith/round_shift.h"
+#include "arith/integers.h"
 #include "kernels/backward_dsp.h"
-#include "kernels/core.h"
 #include "kernels/dsp.h"
 #include "kernels/terms_s8.h"
 

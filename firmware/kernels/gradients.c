@@ -2,10 +2,8 @@
    channel matters (docs/arithmetic-tinytrain.md). */
 #include "kernels/gradients.h"
 
-#include "arith/clip127.h"
 #include "arith/float32.h"
-#include "arith/round_shift.h"
-#include "arith/sqrt32.h"
+#include "arith/integers.h"
 #include "kernels/core.h"
 
 void tflite_bias_gradient_s8(const int8_t *error, uint32_t positions, uint32_t channels, int32_t *gradient) {
@@ -55,9 +53,8 @@ void pack_channels_s8(const int8_t *values, uint32_t positions, uint32_t channel
 enum { FOUR = 4 };
 
 /* The first `n` channels of a list, 1 to 4, which the compiler knows, at all positions. */
-static inline __attribute__((always_inline)) void gather(const int8_t *values, uint32_t positions, uint32_t channels,
-                                                         const uint16_t *list, uint32_t n, uint32_t count,
-                                                         int8_t *packed) {
+INLINED void gather(const int8_t *values, uint32_t positions, uint32_t channels, const uint16_t *list, uint32_t n,
+                    uint32_t count, int8_t *packed) {
     uint32_t channel[FOUR];
     for (uint32_t i = 0; i < n; i++) {
         channel[i] = list[i];

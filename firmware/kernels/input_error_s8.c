@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernels/conv_input_error.h"
-#include "kernels/core.h"
 #include "kernels/dsp.h"
 #include "kernels/fully_connected.h"
 #include "kernels/windows.h"
@@ -81,7 +80,7 @@ static void spread_position(const weighted_rows_t *rows, const layer_shape_t *sh
 }
 
 void conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *acc) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    const uint32_t taps = shape_taps(shape);
     memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0; x < shape->out_w; x++) {

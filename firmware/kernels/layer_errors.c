@@ -1,9 +1,8 @@
 /* Errors between the backward passes of layers: docs/arithmetic-tflite.md, sections 5 and 7.3. */
 #include "kernels/layer_errors.h"
 
-#include "arith/bits.h"
 #include "arith/float32.h"
-#include "arith/round_shift.h"
+#include "arith/integers.h"
 
 void tflite_clamp_s8_backward(const int8_t *out, int8_t *error, uint32_t n, int8_t act_min, int8_t act_max) {
     for (uint32_t i = 0; i < n; i++) {

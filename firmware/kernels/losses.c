@@ -2,10 +2,9 @@
    4; docs/arithmetic-tflite.md, section 7.2. */
 #include "kernels/losses.h"
 
-#include "arith/bits.h"
 #include "arith/float32.h"
+#include "arith/integers.h"
 #include "arith/psto_shift.h"
-#include "arith/round_shift.h"
 #include "kernels/core.h"
 
 SEPARATE uint32_t argmax_s8(const int8_t *values, uint32_t n) {

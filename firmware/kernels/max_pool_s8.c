@@ -1,42 +1,28 @@
 /* max_pool of the format bfp8, forward: docs/arithmetic.md, section 4. */
 #include "kernels/pooling.h"
 
-#include "kernels/core.h"
 #include "kernels/dsp.h"
+#include "kernels/pools.h"
 
 #if KERNELS_DSP
-
-static inline uint32_t maxima(uint32_t a, uint32_t b) {
-    return where_at_least_s8(a, b, a, b);
-}
 
 /* The maxima of four channels of a window, k x k positions `column` and `row` bytes apart. */
 static inline uint32_t four_maxima(const int8_t *in, uint32_t k, uint32_t column, uint32_t row) {
     uint32_t maximum = load_word(in);
     for (uint32_t ky = 0; ky < k; ky++) {
         for (uint32_t kx = ky == 0 ? 1 : 0; kx < k; kx++) {
-            maximum = maxima(maximum, load_word(in + ky * row + kx * column));
-        }
-    }
-    return maximum;
-}
-
-static inline int8_t one_maximum(const int8_t *in, uint32_t k, uint32_t column, uint32_t row) {
-    int8_t maximum = *in;
-    for (uint32_t ky = 0; ky < k; ky++) {
-        for (uint32_t kx = 0; kx < k; kx++) {
-            const int8_t value = in[ky * row + kx * column];
-            maximum = value > maximum ? value : maximum;
+            const uint32_t next = load_word(in + ky * row + kx * column);
+            maximum = where_at_least_s8(maximum, next, maximum, next);
         }
     }
     return maximum;
 }
 
 /* All channels of a window. The last four of them may have been among the first. */
-static inline void pool_window(const int8_t *in, uint32_t k, uint32_t column, uint32_t row, int8_t *out) {
+static inline void pool_channels(const int8_t *in, uint32_t k, uint32_t column, uint32_t row, int8_t *out) {
     if (column < 4) {
         for (uint32_t c = 0; c < column; c++) {
-            out[c] = one_maximum(in + c, k, column, row);
+            out[c] = maximum_s8(in + c, k, k, row, column);
         }
         return;
     }
@@ -47,38 +33,7 @@ static inline void pool_window(const int8_t *in, uint32_t k, uint32_t column, ui
     store_word(out + last, four_maxima(in + last, k, column, row));
 }
 
-static inline void pool(const int8_t *in, const layer_shape_t *shape, uint32_t k, int8_t *out) {
-    const uint32_t column = shape->in_c;
-    const uint32_t row = shape->in_w * column;
-    for (uint32_t y = 0; y < shape->out_h; y++) {
-        const int8_t *window = in + y * k * row;
-        for (uint32_t x = 0; x < shape->out_w; x++, window += k * column, out += column) {
-            pool_window(window, k, column, row, out);
-        }
-    }
-}
-
-void max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t *out) {
-    if (shape->kernel_h == 2) {
-        pool(in, shape, 2, out); /* unrolled by the compiler */
-    } else {
-        pool(in, shape, shape->kernel_h, out);
-    }
-}
-
 #elif KERNELS_THUMB1
-
-/* The maximum of one channel of a window, k x k positions `column` and `row` bytes apart. */
-static int8_t window_maximum(const int8_t *in, uint32_t k, uint32_t column, uint32_t row) {
-    int8_t maximum = *in;
-    for (uint32_t ky = 0; ky < k; ky++) {
-        for (uint32_t kx = 0; kx < k; kx++) {
-            const int8_t value = in[ky * row + kx * column];
-            maximum = value > maximum ? value : maximum;
-        }
-    }
-    return maximum;
-}
 
 #if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
 
@@ -87,28 +42,19 @@ static int8_t window_maximum(const int8_t *in, uint32_t k, uint32_t column, uint
 
 /* out[i]: the maximum of in[i] and of those `column`, `row` and both after it, for i in 0..n-1: 15.5 instructions.
    r0-r3 the four places, r6 the output, r7 counts i, r12 is n. */
-__attribute__((naked)) static void maxima_of_four(const int8_t *in __attribute__((unused)),
-                                                  uint32_t column __attribute__((unused)),
-                                                  uint32_t row __attribute__((unused)),
-                                                  uint32_t n __attribute__((unused)),
-                                                  int8_t *out __attribute__((unused))) {
+__attribute__((naked)) static void maxima_of_four(const int8_t *in, uint32_t column, uint32_t row, uint32_t n,
+                                                  int8_t *out) {
     __asm__(".syntax unified\n"
             "push {r4-r7, lr}\n"
-            "ldr r6, [sp, #20]\n"
-            "mov r12, r3\n"
-            "adds r2, r0, r2\n"
-            "adds r3, r2, r1\n"
-            "adds r1, r0, r1\n"
-            "movs r7, #0\n"
-            "1:\n"
-            "ldrsb r4, [r0, r7]\n"
+            "ldr r6, [sp, #20]\n mov r12, r3\n adds r2, r0, r2\n adds r3, r2, r1\n"
+            "adds r1, r0, r1\n movs r7, #0\n"
+            "1:\n ldrsb r4, [r0, r7]\n"
             "ldrsb r5, [r1, r7]\n" LARGER("r5", "2")
             "ldrsb r5, [r2, r7]\n" LARGER("r5", "3")
             "ldrsb r5, [r3, r7]\n" LARGER("r5", "4")
             "strb r4, [r6, r7]\n"
             "adds r7, r7, #1\n"
-            "cmp r7, r12\n"
-            "bne 1b\n"
+            "cmp r7, r12\n bne 1b\n"
             "pop {r4-r7, pc}\n");
 }
 
@@ -116,56 +62,39 @@ __attribute__((naked)) static void maxima_of_four(const int8_t *in __attribute__
 
 static void maxima_of_four(const int8_t *in, uint32_t column, uint32_t row, uint32_t n, int8_t *out) {
     for (uint32_t i = 0; i < n; i++) {
-        out[i] = window_maximum(in + i, 2, column, row);
+        out[i] = maximum_s8(in + i, 2, 2, row, column);
     }
 }
 
 #endif
 
-static void maxima(const int8_t *in, uint32_t k, uint32_t column, uint32_t row, int8_t *out) {
-    for (uint32_t i = 0; i < column; i++) {
-        out[i] = window_maximum(in + i, k, column, row);
+static inline void pool_channels(const int8_t *in, uint32_t k, uint32_t column, uint32_t row, int8_t *out) {
+    if (k == 2) {
+        maxima_of_four(in, column, row, column, out);
+        return;
     }
-}
-
-void max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t *out) {
-    const uint32_t k = shape->kernel_h, column = shape->in_c;
-    const uint32_t row = shape->in_w * column;
-    for (uint32_t y = 0; y < shape->out_h; y++) {
-        const int8_t *window = in + y * k * row;
-        for (uint32_t x = 0; x < shape->out_w; x++, window += k * column, out += column) {
-            if (k == 2) {
-                maxima_of_four(window, column, row, column, out);
-            } else {
-                maxima(window, k, column, row, out);
-            }
-        }
+    for (uint32_t c = 0; c < column; c++) {
+        out[c] = maximum_s8(in + c, k, k, row, column);
     }
 }
 
 #else
 
-/* The maximum of one channel of a window, k x k positions `column` and `row` bytes apart. */
-static inline int8_t window_maximum(const int8_t *in, uint32_t k, uint32_t column, uint32_t row) {
-    int8_t maximum = *in;
-    for (uint32_t ky = 0; ky < k; ky++) {
-        for (uint32_t kx = 0; kx < k; kx++) {
-            const int8_t value = in[ky * row + kx * column];
-            maximum = value > maximum ? value : maximum;
-        }
+static inline void pool_channels(const int8_t *in, uint32_t k, uint32_t column, uint32_t row, int8_t *out) {
+    for (uint32_t c = 0; c < column; c++) {
+        out[c] = maximum_s8(in + c, k, k, row, column);
     }
-    return maximum;
 }
+
+#endif
 
 static inline void pool(const int8_t *in, const layer_shape_t *shape, uint32_t k, int8_t *out) {
     const uint32_t column = shape->in_c;
     const uint32_t row = shape->in_w * column;
     for (uint32_t y = 0; y < shape->out_h; y++) {
-        for (uint32_t x = 0; x < shape->out_w; x++) {
-            const int8_t *window = in + y * k * row + x * k * column;
-            for (uint32_t c = 0; c < column; c++) {
-                *out++ = window_maximum(window + c, k, column, row);
-            }
+        const int8_t *window = in + y * k * row;
+        for (uint32_t x = 0; x < shape->out_w; x++, window += k * column, out += column) {
+            pool_channels(window, k, column, row, out);
         }
     }
 }
@@ -177,5 +106,3 @@ void max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t *out) {
         pool(in, shape, shape->kernel_h, out);
     }
 }
-
-#endif

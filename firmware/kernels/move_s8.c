@@ -3,8 +3,7 @@
 
 #include <stdbool.h>
 
-#include "arith/clip127.h"
-#include "kernels/core.h"
+#include "arith/integers.h"
 #include "kernels/dsp.h"
 #include "kernels/noise.h"
 

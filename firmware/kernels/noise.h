@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "arith/bits.h"
+#include "arith/integers.h"
 #include "arith/psto_shift.h"
 #include "arith/random.h"
 

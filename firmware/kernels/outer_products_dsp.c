@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-#include "kernels/core.h"
 #include "kernels/dsp.h"
 
 #if KERNELS_DSP
@@ -35,24 +34,22 @@ _Static_assert(offsetof(outer_products_t, negative_zero) == 32, "the assembly kn
     "stm " from "!, {r0-r3}\n\t"
 
 #define PRODUCTS(widen)                                                                                                \
-    "push {r4-r11, lr}\n\t" \
-    "ldr r1, [r0, #32]\n\t" \
-    "push {r1}\n\t" \
-    "ldm r0, {r6-r12, lr}\n\t" \
-    "1:\n\t" \
-    "ldr r4, [r6], #4\n\t" widen \
-    ROW("r8", "b", "r12") ROW("r9", "t", "r12") ROW("r10", "b", "lr") ROW("r11", "t", "lr") \
-    "cmp r6, r7\n\t" \
-    "bne 1b\n\t" \
-    "add sp, #4\n\t" \
+    "push {r4-r11, lr}\n\t"                                                                                            \
+    "ldr r1, [r0, #32]\n\t"                                                                                            \
+    "push {r1}\n\t"                                                                                                    \
+    "ldm r0, {r6-r12, lr}\n\t"                                                                                         \
+    "1:\n\t"                                                                                                           \
+    "ldr r4, [r6], #4\n\t" widen                                                                                       \
+    ROW("r8", "b", "r12") ROW("r9", "t", "r12") ROW("r10", "b", "lr") ROW("r11", "t", "lr")                            \
+    "cmp r6, r7\n\tbne 1b\n\t"                                                                                         \
+    "add sp, #4\n\t"                                                                                                   \
     "pop {r4-r11, pc}\n\t"
 
-__attribute__((naked, noipa)) static void outer_products(const outer_products_t *products __attribute__((unused))) {
+__attribute__((naked, noipa)) static void outer_products(const outer_products_t *products) {
     __asm__ volatile(PRODUCTS("sxtb16 r5, r4\n\tsxtb16 r4, r4, ror #8\n\t"));
 }
 
-__attribute__((naked, noipa)) static void outer_products_from(const outer_products_t *products
-                                                              __attribute__((unused))) {
+__attribute__((naked, noipa)) static void outer_products_from(const outer_products_t *products) {
     __asm__ volatile(PRODUCTS("ldr r0, [sp]\n\tsxtab16 r5, r0, r4\n\tsxtab16 r4, r0, r4, ror #8\n\t"));
 }
 
@@ -179,8 +176,7 @@ void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t 
 
 /* Add the products of all fours to the sums of a row of taps, which are `step` apart. Input j + i meets error i at tap
    j: so the lanes of inputs j and j + 2 meet the even errors at tap j and the odd ones at tap j - 1. */
-static inline __attribute__((always_inline)) void add_row(const fours_t *fours, const int8_t *row, uint32_t taps,
-                                                          int32_t *sum, uint32_t step) {
+INLINED void add_row(const fours_t *fours, const int8_t *row, uint32_t taps, int32_t *sum, uint32_t step) {
     int32_t s[WIDEST] = {0};
     const four_t *const end = fours->four + fours->count;
     for (const four_t *four = fours->four; four != end; four++) {

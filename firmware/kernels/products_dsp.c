@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-#include "kernels/core.h"
 #include "kernels/dsp.h"
 
 #if KERNELS_DSP
@@ -19,71 +18,57 @@ _Static_assert(offsetof(products_2x2_t, acc) == 20 && offsetof(products_2x2_t, g
    four is left. The fields that no register can hold are copied to the stack. All instructions of a group have 32 bits,
    so that it can be entered by its number. */
 #define GROUP_2X2(load_inputs)                                                                                         \
-    "ldm r8!, {r0-r3}\n\t" load_inputs("r6")                       \
-    "smlad r9, r0, r4, r9\n\tsmlad r10, r2, r4, r10\n\t"           \
-    "smlad r9, r1, r5, r9\n\tsmlad r10, r3, r5, r10\n\t"           \
-    load_inputs("r7")                                              \
-    "smlad r11, r0, r4, r11\n\tsmlad r12, r2, r4, r12\n\t"         \
+    "ldm r8!, {r0-r3}\n\t" load_inputs("r6")                                                                           \
+    "smlad r9, r0, r4, r9\n\tsmlad r10, r2, r4, r10\n\t"                                                               \
+    "smlad r9, r1, r5, r9\n\tsmlad r10, r3, r5, r10\n\t"                                                               \
+    load_inputs("r7")                                                                                                  \
+    "smlad r11, r0, r4, r11\n\tsmlad r12, r2, r4, r12\n\t"                                                             \
     "smlad r11, r1, r5, r11\n\tsmlad r12, r3, r5, r12\n\t"
 
 #define INPUTS_BY_TWO(from) "ldrd r4, r5, [" from "], #8\n\t"
 #define INPUTS_BY_ONE(from) "ldr r4, [" from "], #4\n\tldr r5, [" from "], #4\n\t"
 
 #define PRODUCTS_2X2(load_inputs, group_bytes)                                                                         \
-    "push {r4-r11, lr}\n\t"                                                                     \
-    "sub sp, #48\n\t"                                                                           \
-    "ldm r0!, {r1-r12}\n\t"                                                                     \
-    "stm sp, {r1-r12}\n\t"                                                                      \
-    "ldm r0, {r4-r7}\n\t" /* groups, half, positions */                                         \
-    "adr.w r1, 3f\n\t"                                                                          \
-    "rsb r2, r4, #0\n\t"                                                                        \
-    "and r2, r2, #3\n\t"                                                                        \
-    "mov r3, #" group_bytes "\n\t"                                                              \
-    "mla r1, r2, r3, r1\n\t"                                                                    \
-    "adr.w r2, 4f\n\t"                                                                          \
-    "cmp r4, #0\n\tit eq\n\tmoveq r1, r2\n\t"                                                   \
-    "adr.w r2, 2f\n\t"                                                                          \
-    "cmp r5, #0\n\tit eq\n\tmoveq r2, r1\n\t"                                                   \
-    "orr r1, r1, #1\n\torr r2, r2, #1\n\t"                                                      \
-    "strd r2, r1, [sp, #8]\n\t"                                                                 \
-    "1:\n\t" /* a pair of positions */                                                          \
-    "ldr r8, [sp, #44]\n\t"                                                                     \
-    "mov r9, #0\n\tmov r10, #0\n\tmov r11, #0\n\tmov r12, #0\n\t"                               \
-    "ldm sp, {r0-r3, lr}\n\t"                                                                   \
-    "bx r2\n\t"                                                                                 \
-    "2:\n\t" /* the two taps before the groups */                                               \
-    "ldm r8!, {r0, r1}\n\tldr r4, [r6], #4\n\tldr r5, [r7], #4\n\t"                             \
-    "smlad r9, r0, r4, r9\n\tsmlad r10, r1, r4, r10\n\t"                                        \
-    "smlad r11, r0, r5, r11\n\tsmlad r12, r1, r5, r12\n\t"                                      \
-    "bx r3\n\t"                                                                                 \
-    ".balign 4\n\t"                                                                             \
-    "3:\n\t"                                                                                    \
-    GROUP_2X2(load_inputs) GROUP_2X2(load_inputs) GROUP_2X2(load_inputs) GROUP_2X2(load_inputs)                 \
-    "subs lr, lr, #1\n\t"                                                                       \
-    "bne 3b\n\t"                                                                                \
-    "4:\n\t" /* the end of a row */                                                             \
-    "ldm sp, {r0-r3, lr}\n\t"                                                                   \
-    "add r6, r6, r0\n\tadd r7, r7, r0\n\t"                                                      \
-    "cmp r8, r1\n\t"                                                                            \
-    "beq 5f\n\t"                                                                                \
-    "bx r2\n\t"                                                                                 \
-    "5:\n\t" /* the end of a window */                                                          \
-    "ldrd r0, r1, [sp, #20]\n\tldrd r2, r3, [sp, #28]\n\t"                                      \
-    "add r2, r2, r0\n\t"                                                                        \
-    "str r10, [r0, r1]\n\tstr r9, [r0]\n\tstr r12, [r2, r1]\n\tstr r11, [r2]\n\t"               \
-    "add r6, r6, r3\n\tadd r7, r7, r3\n\t"                                                      \
-    "ldrd r1, r2, [sp, #36]\n\t"                                                                \
-    "add r0, r0, r1\n\tstr r0, [sp, #20]\n\t"                                                   \
-    "cmp r0, r2\n\t"                                                                            \
-    "bne 1b\n\t"                                                                                \
-    "add sp, #48\n\t"                                                                           \
+    "push {r4-r11, lr}\n\t"                                                                                            \
+    "sub sp, #48\n\t"                                                                                                  \
+    "ldm r0!, {r1-r12}\n\tstm sp, {r1-r12}\n\t"                                                                        \
+    "ldm r0, {r4-r7}\n\t" /* groups, half, positions */                                                                \
+    "adr.w r1, 3f\n\trsb r2, r4, #0\n\tand r2, r2, #3\n\t"                                                             \
+    "mov r3, #" group_bytes "\n\t"                                                                                     \
+    "mla r1, r2, r3, r1\n\tadr.w r2, 4f\n\t"                                                                           \
+    "cmp r4, #0\n\tit eq\n\tmoveq r1, r2\n\tadr.w r2, 2f\n\t"                                                          \
+    "cmp r5, #0\n\tit eq\n\tmoveq r2, r1\n\t"                                                                          \
+    "orr r1, r1, #1\n\torr r2, r2, #1\n\tstrd r2, r1, [sp, #8]\n\t"                                                    \
+    "1:\n\t" /* a pair of positions */                                                                                 \
+    "ldr r8, [sp, #44]\n\t"                                                                                            \
+    "mov r9, #0\n\tmov r10, #0\n\tmov r11, #0\n\tmov r12, #0\n\t"                                                      \
+    "ldm sp, {r0-r3, lr}\n\tbx r2\n\t"                                                                                 \
+    "2:\n\t" /* the two taps before the groups */                                                                      \
+    "ldm r8!, {r0, r1}\n\tldr r4, [r6], #4\n\tldr r5, [r7], #4\n\t"                                                    \
+    "smlad r9, r0, r4, r9\n\tsmlad r10, r1, r4, r10\n\t"                                                               \
+    "smlad r11, r0, r5, r11\n\tsmlad r12, r1, r5, r12\n\tbx r3\n\t"                                                    \
+    ".balign 4\n\t"                                                                                                    \
+    "3:\n\t"                                                                                                           \
+    GROUP_2X2(load_inputs) GROUP_2X2(load_inputs) GROUP_2X2(load_inputs) GROUP_2X2(load_inputs)                        \
+    "subs lr, lr, #1\n\tbne 3b\n\t"                                                                                    \
+    "4:\n\t" /* the end of a row */                                                                                    \
+    "ldm sp, {r0-r3, lr}\n\tadd r6, r6, r0\n\tadd r7, r7, r0\n\t"                                                      \
+    "cmp r8, r1\n\tbeq 5f\n\t"                                                                                         \
+    "bx r2\n\t"                                                                                                        \
+    "5:\n\t" /* the end of a window */                                                                                 \
+    "ldrd r0, r1, [sp, #20]\n\tldrd r2, r3, [sp, #28]\n\tadd r2, r2, r0\n\t"                                           \
+    "str r10, [r0, r1]\n\tstr r9, [r0]\n\tstr r12, [r2, r1]\n\tstr r11, [r2]\n\t"                                      \
+    "add r6, r6, r3\n\tadd r7, r7, r3\n\t"                                                                             \
+    "ldrd r1, r2, [sp, #36]\n\tadd r0, r0, r1\n\tstr r0, [sp, #20]\n\t"                                                \
+    "cmp r0, r2\n\tbne 1b\n\t"                                                                                         \
+    "add sp, #48\n\t"                                                                                                  \
     "pop {r4-r11, pc}\n\t"
 
-__attribute__((naked)) void products_2x2(const products_2x2_t *products __attribute__((unused))) {
+__attribute__((naked)) void products_2x2(const products_2x2_t *products) {
     __asm__ volatile(PRODUCTS_2X2(INPUTS_BY_ONE, "52"));
 }
 
-__attribute__((naked)) void products_2x2_aligned(const products_2x2_t *products __attribute__((unused))) {
+__attribute__((naked)) void products_2x2_aligned(const products_2x2_t *products) {
     __asm__ volatile(PRODUCTS_2X2(INPUTS_BY_TWO, "44"));
 }
 
@@ -176,7 +161,7 @@ _Static_assert(offsetof(products_5x5_t, in) == 16, "the assembly knows the field
                 SMLAD("r9", "r2", "r6") FIRST("r11", "r1", "r4") SMLAD("r11", "r2", "r5") SMLAD("r11", "r3", "r6")
 #define NEXT "add r7, r7, lr\n\t"
 
-__attribute__((naked)) void products_5x5(const products_5x5_t *products __attribute__((unused))) {
+__attribute__((naked)) void products_5x5(const products_5x5_t *products) {
     __asm__ volatile("push {r4-r11, lr}\n\t"
                      "ldm r0!, {r1-r4}\n\t"
                      "push {r1-r4}\n\t"
@@ -185,13 +170,9 @@ __attribute__((naked)) void products_5x5(const products_5x5_t *products __attrib
                      ROW_5X5(SMUAD) NEXT ROW_5X5(SMLAD) NEXT ROW_5X5(SMLAD) NEXT ROW_5X5(SMLAD) NEXT ROW_5X5(SMLAD)
                      "ldm sp, {r0-r3}\n\t" /* acc, step, three_steps, acc_end */
                      "str r8, [r0]\n\tstr r9, [r0, r1]\n\tstr r10, [r0, r1, lsl #1]\n\tstr r11, [r0, r2]\n\t"
-                     "add r0, r0, r1, lsl #2\n\t"
-                     "str r0, [sp]\n\t"
-                     "sub r12, r12, #120\n\t"
-                     "sub r7, r7, lr, lsl #2\n\t"
-                     "add r7, r7, #8\n\t"
-                     "cmp r0, r3\n\t"
-                     "bne 1b\n\t"
+                     "add r0, r0, r1, lsl #2\n\tstr r0, [sp]\n\t"
+                     "sub r12, r12, #120\n\tsub r7, r7, lr, lsl #2\n\tadd r7, r7, #8\n\t"
+                     "cmp r0, r3\n\tbne 1b\n\t"
                      "add sp, #16\n\t"
                      "pop {r4-r11, pc}\n\t");
 }
@@ -236,39 +217,29 @@ _Static_assert(offsetof(products_rows_t, groups) == 20, "the assembly knows the 
     "ldm r12!, {r0-r3}\n\t" ROW_OF_EIGHT(load_weights, "r7", "r9") ROW_OF_EIGHT(load_weights, "r8", "r10")
 
 #define PRODUCTS_ROWS(load_weights, group_bytes)                                                                       \
-    "push {r4-r11, lr}\n\t"                                                     \
-    "ldm r0!, {r1-r6}\n\t"                                                      \
-    "ldm r0, {r7, r8, r11}\n\t"                                                 \
-    "rsb r6, r6, #0\n\t"                                                        \
-    "and r6, r6, #3\n\t"                                                        \
-    "mov r0, #" group_bytes "\n\t"                                              \
-    "adr.w r4, 2f\n\t"                                                          \
-    "mla r4, r6, r0, r4\n\t"                                                    \
-    "orr r4, r4, #1\n\t"                                                        \
-    "push {r1-r5, r6}\n\t"                                                      \
-    "1:\n\t" /* two rows */                                                     \
-    "ldm sp, {r0-r4}\n\t"                                                       \
-    "mov r12, r0\n\tmov lr, r4\n\t"                                             \
-    "ldrd r9, r10, [r11]\n\t"                                                   \
-    "bx r3\n\t"                                                                 \
-    ".balign 4\n\t"                                                             \
-    "2:\n\t"                                                                    \
-    GROUP_ROWS(load_weights) GROUP_ROWS(load_weights) GROUP_ROWS(load_weights) GROUP_ROWS(load_weights) \
-    "subs lr, lr, #1\n\t"                                                       \
-    "bne 2b\n\t"                                                                \
-    "strd r9, r10, [r11], #8\n\t"                                               \
-    "ldrd r0, r1, [sp, #4]\n\t"                                                 \
-    "add r7, r7, r0\n\tadd r8, r8, r0\n\t"                                      \
-    "cmp r11, r1\n\t"                                                           \
-    "bne 1b\n\t"                                                                \
-    "add sp, #24\n\t"                                                           \
+    "push {r4-r11, lr}\n\t"                                                                                            \
+    "ldm r0!, {r1-r6}\n\tldm r0, {r7, r8, r11}\n\trsb r6, r6, #0\n\tand r6, r6, #3\n\t"                                \
+    "mov r0, #" group_bytes "\n\t"                                                                                     \
+    "adr.w r4, 2f\n\tmla r4, r6, r0, r4\n\torr r4, r4, #1\n\t"                                                         \
+    "push {r1-r5, r6}\n\t"                                                                                             \
+    "1:\n\t" /* two rows */                                                                                            \
+    "ldm sp, {r0-r4}\n\tmov r12, r0\n\tmov lr, r4\n\t"                                                                 \
+    "ldrd r9, r10, [r11]\n\tbx r3\n\t"                                                                                 \
+    ".balign 4\n\t"                                                                                                    \
+    "2:\n\t"                                                                                                           \
+    GROUP_ROWS(load_weights) GROUP_ROWS(load_weights) GROUP_ROWS(load_weights) GROUP_ROWS(load_weights)                \
+    "subs lr, lr, #1\n\tbne 2b\n\t"                                                                                    \
+    "strd r9, r10, [r11], #8\n\t"                                                                                      \
+    "ldrd r0, r1, [sp, #4]\n\tadd r7, r7, r0\n\tadd r8, r8, r0\n\t"                                                    \
+    "cmp r11, r1\n\tbne 1b\n\t"                                                                                        \
+    "add sp, #24\n\t"                                                                                                  \
     "pop {r4-r11, pc}\n\t"
 
-__attribute__((naked)) void products_rows(const products_rows_t *products __attribute__((unused))) {
+__attribute__((naked)) void products_rows(const products_rows_t *products) {
     __asm__ volatile(PRODUCTS_ROWS(WEIGHTS_BY_ONE, "84"));
 }
 
-__attribute__((naked)) void products_rows_aligned(const products_rows_t *products __attribute__((unused))) {
+__attribute__((naked)) void products_rows_aligned(const products_rows_t *products) {
     __asm__ volatile(PRODUCTS_ROWS(WEIGHTS_BY_TWO, "76"));
 }
 

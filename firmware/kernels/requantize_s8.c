@@ -3,9 +3,7 @@
 
 #include <stdbool.h>
 
-#include "arith/bits.h"
-#include "arith/round_shift.h"
-#include "kernels/core.h"
+#include "arith/integers.h"
 #include "kernels/dsp.h"
 
 #if KERNELS_DSP
@@ -109,51 +107,38 @@ enum { SIX = 6 }; /* sums that the assembly takes at a time */
 #define GREATER(here, greater) greater ":\n bl 9f\n b " here "b\n"
 
 /* The largest magnitude of `n` sums, n > 0 and a multiple of 6, no sum -2^31: 3.7 instructions a sum. */
-__attribute__((naked)) static uint32_t largest_of_sixes(const int32_t *acc __attribute__((unused)),
-                                                        uint32_t n __attribute__((unused))) {
+__attribute__((naked)) static uint32_t largest_of_sixes(const int32_t *acc, uint32_t n) {
     __asm__(".syntax unified\n"
-            "push {r4-r7, lr}\n"
-            "lsls r1, r1, #2\n"
-            "adds r1, r1, r0\n"
-            "movs r2, #0\n"
+            "push {r4-r7, lr}\n lsls r1, r1, #2\n adds r1, r1, r0\n movs r2, #0\n"
             "movs r3, #0\n"
             "1:\n"
             "ldm r0!, {r5-r7}\n" COMPARE("r5", "11", "21") COMPARE("r6", "12", "22") COMPARE("r7", "13", "23")
             "ldm r0!, {r5-r7}\n" COMPARE("r5", "14", "24") COMPARE("r6", "15", "25") COMPARE("r7", "16", "26")
-            "cmp r0, r1\n"
-            "bne 1b\n"
+            "cmp r0, r1\n bne 1b\n"
             "movs r0, r2\n"
             "pop {r4-r7, pc}\n" /* the branches of COMPARE */
             GREATER("11", "21") GREATER("12", "22") GREATER("13", "23") GREATER("14", "24") GREATER("15", "25")
                 GREATER("16", "26")
             "9:\n" /* r4 - r2 is the sum */
-            "subs r2, r4, r2\n"
-            "asrs r4, r2, #31\n"
-            "adds r2, r2, r4\n"
-            "eors r2, r4\n"
+            "subs r2, r4, r2\n asrs r4, r2, #31\n adds r2, r2, r4\n eors r2, r4\n"
             "lsls r3, r2, #1\n"
             "bx lr\n");
 }
 
-/* round_half_away of arith/round_shift.h; the carry of the shift is the highest bit that it drops. */
+/* round_half_away of arith/integers.h; the carry of the shift is the highest bit that it drops. */
 #define ROUND(x, i)                                                                                                    \
     "asrs r7, " x ", #31\n adds " x ", " x ", r7\n asrs " x ", r2\n adcs " x ", r3\n strb " x ", [r1, #" i "]\n"
 
 /* out = round_half_away(acc, s), `n` > 0 and a multiple of 6, all within 8 bits: 5.8 instructions a sum. */
-__attribute__((naked)) static void round_sixes(const int32_t *acc __attribute__((unused)),
-                                               int8_t *out __attribute__((unused)), int32_t s __attribute__((unused)),
-                                               uint32_t n __attribute__((unused))) {
+__attribute__((naked)) static void round_sixes(const int32_t *acc, int8_t *out, int32_t s, uint32_t n) {
     __asm__(".syntax unified\n"
-            "push {r4-r7, lr}\n"
-            "adds r3, r3, r1\n"
-            "mov r12, r3\n"
-            "movs r3, #0\n"
+            "push {r4-r7, lr}\n adds r3, r3, r1\n"
+            "mov r12, r3\n movs r3, #0\n"
             "1:\n"
             "ldm r0!, {r4-r6}\n" ROUND("r4", "0") ROUND("r5", "1") ROUND("r6", "2")
             "ldm r0!, {r4-r6}\n" ROUND("r4", "3") ROUND("r5", "4") ROUND("r6", "5")
             "adds r1, r1, #6\n"
-            "cmp r1, r12\n"
-            "bne 1b\n"
+            "cmp r1, r12\n bne 1b\n"
             "pop {r4-r7, pc}\n");
 }
 

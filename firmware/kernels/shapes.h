@@ -18,3 +18,12 @@ static inline uint32_t shape_inputs(const layer_shape_t *shape) {
 static inline uint32_t shape_outputs(const layer_shape_t *shape) {
     return (uint32_t)shape->out_h * shape->out_w * shape->out_c;
 }
+
+/* Weights of an output channel of conv2d. */
+static inline uint32_t shape_taps(const layer_shape_t *shape) {
+    return (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+}
+
+static inline uint32_t least_u32(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}

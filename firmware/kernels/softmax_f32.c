@@ -1,5 +1,5 @@
 /* Loss, error and class of logits in binary32: docs/arithmetic-float32.md, sections 4 and 9. */
-#include "kernels/softmax_f32.h"
+#include "kernels/layers_f32.h"
 
 #include "arith/float32.h"
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "arith/float32.h"
+#include "kernels/shapes.h"
 
 #define MOST_F32 0x1p40f /* H */
 
@@ -41,10 +42,6 @@ static inline float add_product_f32(float sum, float a, float b) {
     const float product = a * b;
     return sum + product;
 #endif
-}
-
-static inline uint32_t least_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
 }
 
 static inline float clamp_f32(float v, float least, float most) {

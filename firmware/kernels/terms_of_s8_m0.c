@@ -15,73 +15,42 @@
 #define OF_PAIR(prepare, term, apart)                                                                                  \
     __asm__(                                                                                                           \
         ".syntax unified\n"                                                                                            \
-        "push {r0, r3-r7, lr}\n"                                                                                       \
-        "mov r4, r8\n"                                                                                                 \
-        "mov r5, r9\n"                                                                                                 \
-        "mov r6, r10\n"                                                                                                \
+        "push {r0, r3-r7, lr}\n mov r4, r8\n mov r5, r9\n mov r6, r10\n"                                               \
         "push {r4-r6}\n"                                                                                               \
         "ldm r1!, {r4-r7}\n" /* bytes, n, rows, step */                                                                \
         "ldm r1, {r1, r3}\n" /* at, at_step */                                                                         \
-        "mov r12, r3\n"                                                                                                \
-        "subs r7, r7, r3\n"                                                                                            \
-        "mov r9, r7\n"                                                                                                 \
-        "subs r7, r3, r5\n"                                                                                            \
-        "mov r8, r7\n"                                                                                                 \
-        "mov lr, r6\n"                                                                                                 \
-        "mov r3, r1\n"                                                                                                 \
-        "adds r6, r1, r5\n"                                                                                            \
+        "mov r12, r3\n subs r7, r7, r3\n"                                                                              \
+        "mov r9, r7\n subs r7, r3, r5\n"                                                                               \
+        "mov r8, r7\n mov lr, r6\n mov r3, r1\n adds r6, r1, r5\n"                                                     \
         "subs r1, r4, r1\n"                                                                                            \
         "adds r2, r1, r2\n" prepare                                                                                    \
-        "1:\n"                                                                                                         \
-        "ldrsb r5, [r1, r3]\n"                                                                                         \
-        "ldrsb r4, [r2, r3]\n"                                                                                         \
-        "lsls r4, r4, #16\n"                                                                                           \
+        "1:\n ldrsb r5, [r1, r3]\n ldrsb r4, [r2, r3]\n lsls r4, r4, #16\n"                                            \
         "adds r4, r4, r5\n" term                                                                                       \
         "adds r3, r3, #1\n"                                                                                            \
-        "cmp r3, r6\n"                                                                                                 \
-        "bne 1b\n"                                                                                                     \
-        "add r3, r8\n"                                                                                                 \
-        "add r1, r9\n"                                                                                                 \
-        "add r2, r9\n"                                                                                                 \
-        "add r6, r12\n"                                                                                                \
-        "mov r4, lr\n"                                                                                                 \
-        "subs r4, r4, #1\n"                                                                                            \
-        "mov lr, r4\n"                                                                                                 \
-        "bne 1b\n"                                                                                                     \
-        "pop {r4-r6}\n"                                                                                                \
-        "mov r8, r4\n"                                                                                                 \
-        "mov r9, r5\n"                                                                                                 \
-        "mov r10, r6\n"                                                                                                \
+        "cmp r3, r6\n bne 1b\n"                                                                                        \
+        "add r3, r8\n add r1, r9\n add r2, r9\n add r6, r12\n"                                                         \
+        "mov r4, lr\n subs r4, r4, #1\n"                                                                               \
+        "mov lr, r4\n bne 1b\n"                                                                                        \
+        "pop {r4-r6}\n mov r8, r4\n mov r9, r5\n mov r10, r6\n"                                                        \
         "add sp, #8\n"                                                                                                 \
         "pop {r4-r7, pc}\n" apart)
 
-__attribute__((naked)) term_t *terms_of_pair(term_t *end __attribute__((unused)),
-                                             const patch_t *patch __attribute__((unused)),
-                                             uint32_t to_second __attribute__((unused))) {
+__attribute__((naked)) term_t *terms_of_pair(term_t *end, const patch_t *patch, uint32_t to_second) {
     OF_PAIR("", "beq 2f\n stm r0!, {r3, r4}\n 2:\n", "");
 }
 
 /* r7 what a pair is at least whose second byte is 127, which becomes 128; r10 the pair 1, 1. */
-__attribute__((naked)) term_t *terms_of_pair_and_one(term_t *end __attribute__((unused)),
-                                                     const patch_t *patch __attribute__((unused)),
-                                                     uint32_t to_second __attribute__((unused)),
-                                                     uint32_t *low __attribute__((unused))) {
+__attribute__((naked)) term_t *terms_of_pair_and_one(term_t *end, const patch_t *patch, uint32_t to_second,
+                                                     uint32_t *low) {
     OF_PAIR(
         "movs r7, #1\n lsls r5, r7, #16\n adds r7, r7, r5\n mov r10, r7\n"
         "movs r7, #127\n lsls r7, r7, #16\n subs r7, #128\n",
         "cmp r4, r7\n bge 3f\n 2:\n add r4, r10\n stm r0!, {r3, r4}\n",
         "3:\n" /* is it the second term of two, and the first alike? */
-        "ldr r5, [sp, #12]\n"
-        "subs r5, r0, r5\n"
-        "lsls r5, r5, #28\n"
-        "bpl 2b\n"
+        "ldr r5, [sp, #12]\n subs r5, r0, r5\n lsls r5, r5, #28\n bpl 2b\n"
         "subs r0, #4\n"
-        "ldm r0!, {r5}\n"
-        "subs r5, r5, r7\n"
-        "asrs r5, r5, #16\n"
-        "ble 2b\n"
-        "ldr r5, [sp, #16]\n"
-        "str r5, [r5]\n"
+        "ldm r0!, {r5}\n subs r5, r5, r7\n asrs r5, r5, #16\n ble 2b\n"
+        "ldr r5, [sp, #16]\n str r5, [r5]\n"
         "b 2b\n");
 }
 

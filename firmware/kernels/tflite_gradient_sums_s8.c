@@ -6,9 +6,7 @@
 
 #include "kernels/backward_dsp.h"
 #include "kernels/convolution.h"
-#include "kernels/core.h"
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
 #include "kernels/terms_s8.h"
 #include "kernels/windows.h"
 
@@ -249,7 +247,7 @@ SEPARATE void tflite_unfold_gradient(const affine8_errors_t *errors, uint32_t po
 
 void tflite_patches_gradient_s8(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape,
                                 int8_t input_zero, int8_t *scratch, int32_t *gradient) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c, channels = errors->count;
+    const uint32_t taps = shape_taps(shape), channels = errors->count;
     const uint32_t positions = (uint32_t)shape->out_h * shape->out_w;
     for (uint32_t first = 0; first < positions; first += TFLITE_PATCHES) {
         const uint32_t n = positions - first < TFLITE_PATCHES ? positions - first : TFLITE_PATCHES;

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "kernels/conv_bands_s8.h"
-#include "kernels/depthwise_planes_s8.h"
+#include "kernels/conv_band_s8.h"
 #include "kernels/fully_connected.h"
 #include "kernels/tflite_gradient_sums_s8.h"
+#include "kernels/tflite_plane_s8.h"
 #include "kernels/windows.h"
 
 void tflite_conv2d_rows_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,
@@ -44,7 +44,7 @@ static void add_window(const int32_t *spread, const layer_shape_t *shape, span_t
 /* For its window, a position is a fully connected layer. */
 void tflite_conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape,
                                   int32_t *scratch, int32_t *acc) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    const uint32_t taps = shape_taps(shape);
     memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
     for (uint32_t y = 0; y < shape->out_h; y++) {
         const span_t vertical = span_of(y, shape->stride_h, shape->padding_h, shape->kernel_h, shape->in_h);

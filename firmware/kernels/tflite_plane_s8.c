@@ -53,14 +53,10 @@ void tflite_plane_take(const int8_t *in, uint32_t channels, const plane_axis_t *
     }
 }
 
-static inline uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 plane_block_t tflite_first_block(uint32_t height, uint32_t width) {
-    plane_block_t block = {.rows = 1, .columns = least(width, TFLITE_PLANE_SUMS)};
+    plane_block_t block = {.rows = 1, .columns = least_u32(width, TFLITE_PLANE_SUMS)};
     if (block.columns == width) {
-        block.rows = least(TFLITE_PLANE_SUMS / width, height);
+        block.rows = least_u32(TFLITE_PLANE_SUMS / width, height);
     }
     return block;
 }
@@ -71,15 +67,15 @@ plane_block_t tflite_next_block(const plane_block_t *block, uint32_t height, uin
     if (next.x >= width) {
         next.x = 0;
         next.y += block->rows;
-        next.rows = least(block->rows, height - next.y);
+        next.rows = least_u32(block->rows, height - next.y);
     }
-    next.columns = least(TFLITE_PLANE_SUMS, width - next.x);
+    next.columns = least_u32(TFLITE_PLANE_SUMS, width - next.x);
     return next;
 }
 
-#if KERNELS_THUMB1
+#if !KERNELS_DSP /* else tflite_plane_s8_dsp.c */
 
-/* One output. `kernel_w` and `zero` are those of the window. */
+/* One output. `kernel_w` and `zero` are those of the window, or the same as constants to the compiler. */
 static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                                  uint32_t kernel_w, int32_t zero) {
     int32_t sum = 0;
@@ -93,6 +89,10 @@ static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, cons
     return sum;
 }
 
+#endif
+
+#if KERNELS_THUMB1
+
 typedef struct {
     int32_t s0, s1;
 } two_t;
@@ -105,15 +105,8 @@ typedef struct {
 /* Both with a tap, where the value `used` is of the first and `next` of the second. `less` takes the zero point, of the
    operands, from the tap. */
 #define TAP(used, next, less)                                                                                          \
-    "ldrsb %[t], [%[w], %[i]]\n\t" less "muls %[" used                                                                 \
-    "], %[t]\n\t"                                                                                                      \
-    "add %[s0], %[" used                                                                                               \
-    "]\n\t"                                                                                                            \
-    "ldrsb %[" next                                                                                                    \
-    "], [%[x], %[i]]\n\t"                                                                                              \
-    "muls %[t], %[" next                                                                                               \
-    "]\n\t"                                                                                                            \
-    "add %[s1], %[t]\n\t"
+    "ldrsb %[t], [%[w], %[i]]\n\t" less "muls %[" used "], %[t]\n\tadd %[s0], %[" used "]\n\tldrsb %[" next            \
+    "], [%[x], %[i]]\n\tmuls %[t], %[" next "]\n\tadd %[s1], %[t]\n\t"
 
 /* `last` is what a row ends with, of `odd` taps. */
 #define TWO_WINDOWS(odd, last, less, ...)                                                                                \
@@ -124,17 +117,13 @@ typedef struct {
     int32_t a, b, t, i, s0 = 0, s1 = 0;                                                                                  \
     __asm__(                                                                                                           \
         ".syntax unified\n"                                                                                            \
-        "0:\n\t"                                                                                                       \
-        "ldr %[i], %[taps]\n\t"                                                                                        \
-        "subs %[i], #1\n\t"                                                                                            \
+        "0:\n\tldr %[i], %[taps]\n\tsubs %[i], #1\n\t"                                                                 \
         "ldrsb %[a], [%[x], %[i]]\n\t"                                                                                 \
         "adds %[i], #1\n"                                                                                              \
         "1:\n\t" TAP("a", "b", less) "adds %[i], #1\n\t" TAP("b", "a", less) "adds %[i], #1\n\t"                       \
         "bne 1b\n\t" last                                                                                              \
-        "add %[x], %[width]\n\t"                                                                                       \
-        "add %[w], %[kernel_w]\n\t"                                                                                    \
-        "cmp %[w], %[end]\n\t"                                                                                         \
-        "bne 0b\n\t"                                                                                                   \
+        "add %[x], %[width]\n\tadd %[w], %[kernel_w]\n\t"                                                              \
+        "cmp %[w], %[end]\n\tbne 0b\n\t"                                                                               \
         :                                                                                                              \
         [s0] "+h"(s0), [s1] "+h"(s1), [x] "+l"(x), [w] "+l"(w), [i] "=&l"(i), [a] "=&l"(a), [b] "=&l"(b), [t] "=&l"(t) \
         : [kernel_w] "h"(kernel_w), [end] "h"(end), [taps] "m"(taps), __VA_ARGS__                                      \
@@ -251,27 +240,12 @@ void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane
 
 #elif !KERNELS_DSP /* else tflite_plane_s8_dsp.c */
 
-/* One output. The width of the kernel is a constant to the compiler where it is a common one. */
-static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
-                                 uint32_t kernel_w) {
-    const int32_t zero = window->zero;
-    int32_t sum = 0;
-    for (uint32_t ky = 0; ky < window->kernel_h; ky++) {
-        for (uint32_t kx = 0; kx < kernel_w; kx++) {
-            sum += plane[kx] * (kernel[kx] - zero);
-        }
-        plane += window->width;
-        kernel += kernel_w;
-    }
-    return sum;
-}
-
 static inline void all_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                                const plane_block_t *block, uint32_t kernel_w, int32_t *sums) {
     for (uint32_t i = 0; i < block->rows; i++) {
         const int8_t *row = plane + (block->y + i) * window->stride_h * window->width + block->x * window->stride_w;
         for (uint32_t j = 0; j < block->columns; j++) {
-            *sums++ = window_sum(row, kernel, window, kernel_w);
+            *sums++ = window_sum(row, kernel, window, kernel_w, window->zero);
             row += window->stride_w;
         }
     }

@@ -3,8 +3,10 @@
    passes of strided convolutions into convolutions of stride 1. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/affine8.h"
 #include "kernels/convolution.h"
 
 /* An axis of a plane: element i is position start + i * step of an image of `size`, or padding where
@@ -14,6 +16,11 @@ typedef struct {
     uint32_t step, length, size;
     uint32_t first, inside; /* elements in the image, from `first` on */
 } plane_axis_t;
+
+/* Positions under all windows of so many outputs. */
+static inline uint32_t tflite_plane_under(uint32_t outputs, uint32_t stride, uint32_t kernel) {
+    return (outputs - 1) * stride + kernel;
+}
 
 plane_axis_t tflite_plane_axis(int32_t start, uint32_t step, uint32_t length, uint32_t size);
 
@@ -49,3 +56,23 @@ typedef struct {
    kernel. */
 void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                           const plane_block_t *block, int32_t *sums);
+
+/* depthwise_planes_s8.c: depthwise of the formats tflite8 and affine8. In tflite8 the zero points of weights and errors
+   are 0, and no list of channels is kept. */
+
+/* Forward pass. */
+void depthwise_planes_s8(const int8_t *in, const int8_t *weights, int8_t weight_zero, const layer_shape_t *shape,
+                         const tflite_layer_t *layer, int8_t *scratch, int8_t *out);
+
+/* Error of the input; `kept` NULL: all channels are. */
+void depthwise_planes_input_error_s8(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
+                                     const layer_shape_t *shape, int8_t *scratch, int32_t *acc);
+
+/* Weight gradient, gradient[ky][kx][i] of the i-th channel that is kept; `kept` NULL: all are. */
+void depthwise_planes_weight_gradient_s8(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape,
+                                         int8_t input_zero, int8_t *scratch, int32_t *gradient);
+
+/* The i-th channel that is kept; its errors lie among those of all channels. */
+static inline uint32_t depthwise_channel(const affine8_errors_t *errors, uint32_t i) {
+    return errors->kept == NULL ? i : errors->kept[i];
+}

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
 
 #if KERNELS_DSP
 

@@ -2,8 +2,8 @@
    docs/arithmetic-tflite.md, section 7.4. */
 #include "kernels/updates.h"
 
-#include "arith/clip127.h"
 #include "arith/float32.h"
+#include "arith/integers.h"
 #include "kernels/core.h"
 #include "kernels/layer_errors.h"
 #include "kernels/perturbation.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "arith/bits.h"
+#include "arith/integers.h"
 
 /* weights = clip(weights) to -limit..limit, for `n` weights. */
 void limit_s8(int8_t *weights, uint32_t n, int32_t limit);

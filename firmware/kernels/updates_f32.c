@@ -4,7 +4,6 @@
 
 #include "arith/float32.h"
 #include "arith/normal.h"
-#include "arith/sqrt32.h"
 #include "kernels/sums_f32.h"
 
 #define MOST_CHANGE 0x1p20f

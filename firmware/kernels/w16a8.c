@@ -4,10 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "arith/clip127.h"
-#include "kernels/core.h"
+#include "arith/integers.h"
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
 #include "kernels/w16a8_sums.h"
 #include "kernels/windows.h"
 
@@ -51,12 +49,8 @@ static inline void w16a8_widen(const int8_t *in, uint32_t n, int8_t zero, int16_
 
 enum { VECTORS = 2 /* positions at a time */ };
 
-static uint32_t taps_of(const layer_shape_t *shape) {
-    return (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
-}
-
 uint64_t w16a8_conv2d_scratch(const layer_shape_t *shape) {
-    return VECTORS * sizeof(int16_t) * (uint64_t)w16a8_vector(taps_of(shape));
+    return VECTORS * sizeof(int16_t) * (uint64_t)w16a8_vector(shape_taps(shape));
 }
 
 static inline int16_t *repeat_zero(int16_t *out, uint32_t n) {
@@ -85,7 +79,7 @@ static void take_window(const int8_t *in, const layer_shape_t *shape, int8_t zer
 
 static void convolve(const int8_t *in, const int16_t *weights, const layer_shape_t *shape, const w16a8_layer_t *layer,
                      int16_t *scratch, int8_t *out) {
-    const uint32_t taps = taps_of(shape), positions = (uint32_t)shape->out_h * shape->out_w;
+    const uint32_t taps = shape_taps(shape), positions = (uint32_t)shape->out_h * shape->out_w;
     uint32_t y = 0, x = 0;
     for (uint32_t p = 0; p < positions; p += VECTORS) {
         const uint32_t count = positions - p < VECTORS ? positions - p : VECTORS;

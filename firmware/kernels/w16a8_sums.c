@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "arith/clip127.h"
+#include "arith/integers.h"
 #include "kernels/core.h"
 
 #if KERNELS_THUMB1
@@ -38,40 +38,28 @@ _Static_assert(offsetof(products_t, step) == 32, "the assembly knows the fields"
 /* 14 instructions for 4 products. r0-r4 the ends of the vector and of the channels, r5 the tap, r8-r11 the sums, r12
    where the loop is entered. Four taps are unrolled; the first turn begins where only the rest of a division by four is
    left. On the stack: the sums, their end, the first tap, the step. */
-__attribute__((naked)) static void multiply(const products_t *products __attribute__((unused))) {
-    __asm__ volatile(
-        ".syntax unified\n"
-        "push {r4-r7, lr}\n mov r4, r8\n mov r5, r9\n mov r6, r10\n mov r7, r11\n push {r4-r7}\n"
-        "ldr r1, [r0, #20]\n ldr r2, [r0, #24]\n ldr r3, [r0, #28]\n ldr r4, [r0, #32]\n"
-        "push {r1-r4}\n"
-        "asrs r3, r3, #1\n"
-        "movs r2, #3\n"
-        "ands r3, r2\n"
-        "movs r2, #28\n"
-        "muls r3, r2\n"
-        "adr r2, 2f\n"
-        "adds r3, r3, r2\n"
-        "mov r12, r3\n"
-        "ldm r0, {r0-r4}\n"
-        "1:\n"
-        "movs r6, #0\n"
-        "mov r8, r6\n mov r9, r6\n mov r10, r6\n mov r11, r6\n"
-        "ldr r5, [sp, #8]\n"
-        "mov pc, r12\n"
-        ".balign 4\n"
-        "2:\n" TAP TAP TAP TAP
-        "bne 2b\n"
-        "ldr r7, [sp]\n"
-        "mov r5, r8\n mov r6, r9\n stm r7!, {r5, r6}\n"
-        "mov r5, r10\n mov r6, r11\n stm r7!, {r5, r6}\n"
-        "str r7, [sp]\n"
-        "ldr r5, [sp, #12]\n"
-        "adds r1, r1, r5\n adds r2, r2, r5\n adds r3, r3, r5\n adds r4, r4, r5\n"
-        "ldr r5, [sp, #4]\n"
-        "cmp r7, r5\n"
-        "bne 1b\n"
-        "add sp, #16\n"
-        "pop {r0-r3}\n mov r8, r0\n mov r9, r1\n mov r10, r2\n mov r11, r3\n pop {r4-r7, pc}\n");
+__attribute__((naked)) static void multiply(const products_t *products) {
+    __asm__ volatile(".syntax unified\n" SAVE_ALL
+                     "ldr r1, [r0, #20]\n ldr r2, [r0, #24]\n ldr r3, [r0, #28]\n ldr r4, [r0, #32]\n"
+                     "push {r1-r4}\n asrs r3, r3, #1\n movs r2, #3\n ands r3, r2\n"
+                     "movs r2, #28\n muls r3, r2\n adr r2, 2f\n adds r3, r3, r2\n"
+                     "mov r12, r3\n"
+                     "ldm r0, {r0-r4}\n"
+                     "1:\n movs r6, #0\n"
+                     "mov r8, r6\n mov r9, r6\n mov r10, r6\n mov r11, r6\n"
+                     "ldr r5, [sp, #8]\n mov pc, r12\n"
+                     ".balign 4\n"
+                     "2:\n" TAP TAP TAP TAP
+                     "bne 2b\n"
+                     "ldr r7, [sp]\n"
+                     "mov r5, r8\n mov r6, r9\n stm r7!, {r5, r6}\n"
+                     "mov r5, r10\n mov r6, r11\n stm r7!, {r5, r6}\n"
+                     "str r7, [sp]\n"
+                     "ldr r5, [sp, #12]\n"
+                     "adds r1, r1, r5\n adds r2, r2, r5\n adds r3, r3, r5\n adds r4, r4, r5\n"
+                     "ldr r5, [sp, #4]\n"
+                     "cmp r7, r5\n bne 1b\n"
+                     "add sp, #16\n" RESTORE_ALL);
 }
 
 #else

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
 
 #if KERNELS_DSP
 
@@ -39,12 +38,10 @@ _Static_assert(offsetof(products_t, groups) == 32, "the assembly knows the field
 #define ALIGNED "ldrd r4, r5, [r2], #8\n\tldrd r6, r7, [r3], #8\n\t"
 #define ANYWHERE "ldr r4, [r2], #4\n\tldr.w r5, [r2], #4\n\tldr r6, [r3], #4\n\tldr.w r7, [r3], #4\n\t"
 #define FIRST                                                                                                          \
-    "ldrd r8, r9, [r0], #8\n\t"                                                                                        \
-    "smlad r10, r4, r8, r10\n\tsmlad r11, r6, r8, r11\n\t"                                                             \
+    "ldrd r8, r9, [r0], #8\n\tsmlad r10, r4, r8, r10\n\tsmlad r11, r6, r8, r11\n\t"                                    \
     "smlad r10, r5, r9, r10\n\tsmlad r11, r7, r9, r11\n\t"
 #define SECOND                                                                                                         \
-    "ldrd r8, r9, [r1], #8\n\t"                                                                                        \
-    "smlad r12, r4, r8, r12\n\tsmlad lr, r6, r8, lr\n\t"                                                               \
+    "ldrd r8, r9, [r1], #8\n\tsmlad r12, r4, r8, r12\n\tsmlad lr, r6, r8, lr\n\t"                                      \
     "smlad r12, r5, r9, r12\n\tsmlad lr, r7, r9, lr\n\t"
 
 /* What groups leave: two taps, one. */
@@ -57,24 +54,18 @@ _Static_assert(offsetof(products_t, groups) == 32, "the assembly knows the field
 #define ONE_SECOND "ldrsh r8, [r1], #2\n\tmla r12, r4, r8, r12\n\tmla lr, r6, r8, lr\n\t"
 
 #define MULTIPLY(name, group, group_bytes, rest, sums)                                                                 \
-    __attribute__((naked)) static void name(const products_t *products __attribute__((unused))) {                      \
+    __attribute__((naked)) static void name(const products_t *products) {                                              \
         __asm__ volatile(                                                                                              \
             "push {r4-r11, lr}\n\t"                                                                                    \
-            "ldr r9, [r0, #32]\n\t"                                                                                    \
-            "rsb r9, r9, #0\n\t"                                                                                       \
-            "and r9, r9, #7\n\t"                                                                                       \
+            "ldr r9, [r0, #32]\n\trsb r9, r9, #0\n\tand r9, r9, #7\n\t"                                                \
             "mov r10, #" group_bytes                                                                                   \
             "\n\t"                                                                                                     \
-            "adr.w r11, 2f\n\t"                                                                                        \
-            "mla r9, r9, r10, r11\n\t"                                                                                 \
-            "orr r9, r9, #1\n\t"                                                                                       \
+            "adr.w r11, 2f\n\tmla r9, r9, r10, r11\n\torr r9, r9, #1\n\t"                                              \
             "ldm r0, {r1-r8}\n\t"                                                                                      \
             "push {r1, r2, r5, r6, r7, r8, r9}\n\t"                                                                    \
-            "mov r2, r3\n\t"                                                                                           \
-            "mov r3, r4\n\t"                                                                                           \
+            "mov r2, r3\n\tmov r3, r4\n\t"                                                                             \
             "1:\n\t" /* two channels */                                                                                \
-            "ldrd r0, r1, [sp]\n\t"                                                                                    \
-            "ldr r4, [sp, #24]\n\t"                                                                                    \
+            "ldrd r0, r1, [sp]\n\tldr r4, [sp, #24]\n\t"                                                               \
             "mov r10, #0\n\tmov r11, #0\n\tmov r12, #0\n\tmov lr, #0\n\t"                                              \
             "bx r4\n\t"                                                                                                \
             ".balign 4\n\t"                                                                                            \
@@ -82,15 +73,11 @@ _Static_assert(offsetof(products_t, groups) == 32, "the assembly knows the field
             "ldr r4, [sp, #8]\n\t"                                                                                     \
             "cmp r0, r4\n\t"                                                                                           \
             "bne 2b\n\t" rest                                                                                          \
-            "ldrd r4, r5, [sp, #12]\n\t"                                                                               \
-            "add r2, r2, r4\n\t"                                                                                       \
-            "add r3, r3, r4\n\t"                                                                                       \
+            "ldrd r4, r5, [sp, #12]\n\tadd r2, r2, r4\n\tadd r3, r3, r4\n\t"                                           \
             "stm r5!, {" sums                                                                                          \
             "}\n\t"                                                                                                    \
-            "ldr r6, [sp, #20]\n\t"                                                                                    \
-            "str r5, [sp, #16]\n\t"                                                                                    \
-            "cmp r5, r6\n\t"                                                                                           \
-            "bne 1b\n\t"                                                                                               \
+            "ldr r6, [sp, #20]\n\tstr r5, [sp, #16]\n\t"                                                               \
+            "cmp r5, r6\n\tbne 1b\n\t"                                                                                 \
             "add sp, sp, #28\n\t"                                                                                      \
             "pop {r4-r11, pc}\n\t");                                                                                   \
     }

@@ -3,9 +3,7 @@
 
 #include <stddef.h>
 
-#include "kernels/core.h"
 #include "kernels/dsp.h"
-#include "kernels/dsp_multiply.h"
 
 #if KERNELS_DSP
 
@@ -23,55 +21,42 @@ _Static_assert(offsetof(runs_t, acc) == 20 && offsetof(weighted_rows_t, error) =
     "smlad r0, " free ", " errors ", r0\n\tsmlad r1, " halves ", " errors ", r1\n\t"
 
 #define FOUR_TAPS                                                                                                      \
-    "ldr r2, [r6], #4\n\tldr r3, [r7], #4\n\t"                                        \
-    "ldrd r0, r1, [r10]\n\t"                                                          \
-    "pkhbt r4, r2, r3, lsl #16\n\tpkhtb r5, r3, r2, asr #16\n\t"                     \
-    TWO_TAPS("r4", "r2", "r12")                                                       \
-    "ldr r2, [r8], #4\n\tldr r3, [r9], #4\n\t"                                       \
-    "pkhbt r4, r2, r3, lsl #16\n\tpkhtb r3, r3, r2, asr #16\n\t"                     \
-    TWO_TAPS("r4", "r2", "lr")                                                        \
-    "strd r0, r1, [r10], #8\n\t"                                                      \
-    "ldrd r0, r1, [r10]\n\t"                                                          \
-    TWO_TAPS("r5", "r2", "r12")                                                       \
-    TWO_TAPS("r3", "r2", "lr")                                                        \
+    "ldr r2, [r6], #4\n\tldr r3, [r7], #4\n\tldrd r0, r1, [r10]\n\t"                                                   \
+    "pkhbt r4, r2, r3, lsl #16\n\tpkhtb r5, r3, r2, asr #16\n\t"                                                       \
+    TWO_TAPS("r4", "r2", "r12")                                                                                        \
+    "ldr r2, [r8], #4\n\tldr r3, [r9], #4\n\t"                                                                         \
+    "pkhbt r4, r2, r3, lsl #16\n\tpkhtb r3, r3, r2, asr #16\n\t"                                                       \
+    TWO_TAPS("r4", "r2", "lr")                                                                                         \
+    "strd r0, r1, [r10], #8\n\t"                                                                                       \
+    "ldrd r0, r1, [r10]\n\t"                                                                                           \
+    TWO_TAPS("r5", "r2", "r12")                                                                                        \
+    TWO_TAPS("r3", "r2", "lr")                                                                                         \
     "strd r0, r1, [r10], #8\n\t"
 
-__attribute__((naked)) void weighted_runs_add(const runs_t *runs __attribute__((unused)),
-                                              const weighted_rows_t *rows __attribute__((unused))) {
+__attribute__((naked)) void weighted_runs_add(const runs_t *runs, const weighted_rows_t *rows) {
     __asm__ volatile(
         "push {r4-r11, lr}\n\t"
-        "ldm r1, {r6-r9, r12, lr}\n\t"
-        "ldm r0, {r1-r5, r10}\n\t"
+        "ldm r1, {r6-r9, r12, lr}\n\tldm r0, {r1-r5, r10}\n\t"
         "push {r1-r5, r10}\n\t"
         "1:\n\t" /* a run */
-        "add r11, r10, r1\n\t"
-        "lsrs r1, r1, #5\n\t"
+        "add r11, r10, r1\n\tlsrs r1, r1, #5\n\t"
         "bcs 7f\n\t" /* an odd number of fours begins in the middle */
         "beq 3f\n\t"
         "2:\n\t" FOUR_TAPS "7:\n\t" FOUR_TAPS
-        "cmp r10, r11\n\t"
-        "bne 2b\n\t"
-        "3:\n\t"
-        "ldr r1, [sp, #4]\n\t"
-        "cbz r1, 5f\n\t"
-        "add r11, r10, r1\n\t"
+        "cmp r10, r11\n\tbne 2b\n\t"
+        "3:\n\tldr r1, [sp, #4]\n\t"
+        "cbz r1, 5f\n\tadd r11, r10, r1\n\t"
         "4:\n\t" /* one tap */
         "ldrsb r2, [r6], #1\n\tldrsb r3, [r7], #1\n\tldrsb r4, [r8], #1\n\tldrsb r5, [r9], #1\n\t"
-        "ldr r0, [r10]\n\t"
-        "pkhbt r2, r2, r3, lsl #16\n\tpkhbt r4, r4, r5, lsl #16\n\t"
-        "smlad r0, r2, r12, r0\n\tsmlad r0, r4, lr, r0\n\t"
-        "str r0, [r10], #4\n\t"
-        "cmp r10, r11\n\t"
-        "bne 4b\n\t"
+        "ldr r0, [r10]\n\tpkhbt r2, r2, r3, lsl #16\n\tpkhbt r4, r4, r5, lsl #16\n\t"
+        "smlad r0, r2, r12, r0\n\tsmlad r0, r4, lr, r0\n\tstr r0, [r10], #4\n\t"
+        "cmp r10, r11\n\tbne 4b\n\t"
         "5:\n\t" /* the end of a run */
-        "ldm sp, {r1-r5}\n\t"
-        "add r10, r10, r4\n\t"
-        "cmp r10, r5\n\t"
-        "beq 6f\n\t"
+        "ldm sp, {r1-r5}\n\tadd r10, r10, r4\n\t"
+        "cmp r10, r5\n\tbeq 6f\n\t"
         "add r6, r6, r3\n\tadd r7, r7, r3\n\tadd r8, r8, r3\n\tadd r9, r9, r3\n\t"
         "b 1b\n\t"
-        "6:\n\t"
-        "add sp, #24\n\t"
+        "6:\n\tadd sp, #24\n\t"
         "pop {r4-r11, pc}\n\t");
 }
 
@@ -149,49 +134,34 @@ _Static_assert(offsetof(runs_t, acc_end) == 16 && sizeof(four_weights_t) == 8, "
 
 #define FOUR_CHANNELS(SUMS, FIRST)                                                                                     \
     "push {r4-r11, lr}\n\t"                                                                                            \
-    "mov r10, r1\n\t"                                                                                                  \
-    "mov r8, r2\n\t"                                                                                                   \
-    "mov r9, r3\n\t"                                                                                                   \
+    "mov r10, r1\n\tmov r8, r2\n\tmov r9, r3\n\t"                                                                      \
     "ldm r0, {r0-r3, r11, r12}\n\t" /* fours, rest, row_skip, acc_skip, acc_end, acc */                                \
     "push {r0-r3}\n\t"                                                                                                 \
     "1:\n\t" /* a run */                                                                                               \
-    "cbz r0, 3f\n\t"                                                                                                   \
-    "add lr, r12, r0\n\t"                                                                                              \
+    "cbz r0, 3f\n\tadd lr, r12, r0\n\t"                                                                                \
     "2:\n\t" SUMS("ldm r12, {r0-r3}\n\t") WIDE_TAPS("r0", "r1", FIRST) WIDE_TAPS("r2", "r3", FIRST)                    \
     "stm r12!, {r0-r3}\n\t"                                                                                            \
-    "cmp r12, lr\n\t"                                                                                                  \
-    "bne 2b\n\t"                                                                                                       \
-    "3:\n\t"                                                                                                           \
-    "ldr r1, [sp, #4]\n\t"                                                                                             \
-    "cbz r1, 5f\n\t"                                                                                                   \
-    "add lr, r12, r1\n\t"                                                                                              \
+    "cmp r12, lr\n\tbne 2b\n\t"                                                                                        \
+    "3:\n\tldr r1, [sp, #4]\n\t"                                                                                       \
+    "cbz r1, 5f\n\tadd lr, r12, r1\n\t"                                                                                \
     "4:\n\t" /* one tap */                                                                                             \
     SUMS("ldr r0, [r12]\n\t")                                                                                          \
     "ldm r10!, {r4, r5}\n\t" FIRST("r0", "r4")                                                                         \
-    "smlad r0, r5, r9, r0\n\t"                                                                                         \
-    "str r0, [r12], #4\n\t"                                                                                            \
-    "cmp r12, lr\n\t"                                                                                                  \
-    "bne 4b\n\t"                                                                                                       \
+    "smlad r0, r5, r9, r0\n\tstr r0, [r12], #4\n\t"                                                                    \
+    "cmp r12, lr\n\tbne 4b\n\t"                                                                                        \
     "5:\n\t" /* the end of a run */                                                                                    \
-    "ldm sp, {r0-r3}\n\t"                                                                                              \
-    "add r10, r10, r2, lsl #3\n\t"                                                                                     \
-    "add r12, r12, r3\n\t"                                                                                             \
-    "cmp r12, r11\n\t"                                                                                                 \
-    "bne 1b\n\t"                                                                                                       \
+    "ldm sp, {r0-r3}\n\tadd r10, r10, r2, lsl #3\n\tadd r12, r12, r3\n\t"                                              \
+    "cmp r12, r11\n\tbne 1b\n\t"                                                                                       \
     "add sp, #16\n\t"                                                                                                  \
     "pop {r4-r11, pc}\n\t"
 
-__attribute__((naked)) void four_channels_add(const runs_t *runs __attribute__((unused)),
-                                              const four_weights_t *weights __attribute__((unused)),
-                                              uint32_t even __attribute__((unused)),
-                                              uint32_t odd __attribute__((unused))) {
+__attribute__((naked)) void four_channels_add(const runs_t *runs, const four_weights_t *weights, uint32_t even,
+                                              uint32_t odd) {
     __asm__ volatile(FOUR_CHANNELS(LOADED, ADDED));
 }
 
-__attribute__((naked)) void four_channels_begin(const runs_t *runs __attribute__((unused)),
-                                                const four_weights_t *weights __attribute__((unused)),
-                                                uint32_t even __attribute__((unused)),
-                                                uint32_t odd __attribute__((unused))) {
+__attribute__((naked)) void four_channels_begin(const runs_t *runs, const four_weights_t *weights, uint32_t even,
+                                                uint32_t odd) {
     __asm__ volatile(FOUR_CHANNELS(LEFT_OUT, BEGUN));
 }
 

@@ -4,8 +4,7 @@
 
 #include <stdbool.h>
 
-#include "arith/bits.h"
-#include "arith/clip127.h"
+#include "arith/integers.h"
 #include "arith/rademacher.h"
 #include "kernels/core.h"
 #include "kernels/sign_moves.h"

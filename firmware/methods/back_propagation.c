@@ -1,5 +1,5 @@
 /* INT8 back-propagation with straight-through gradients on tflite8: docs/arithmetic-tflite.md. */
-#include "methods/back_propagation.h"
+#include "methods/tflite8_methods.h"
 
 void back_propagation_demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_passes(placing, model, start);
@@ -27,15 +27,7 @@ static void take(model_t *model, step_t *step, uint16_t slot) {
 }
 
 const method_t back_propagation = {
-    .format = FORMAT_TFLITE8,
-    .settings = &tflite8_settings_table,
-    .check = back_propagation_check,
-    .training = tflite8_training,
-    .stand = tflite8_stand,
-    .demand = back_propagation_demand,
-    .begin = tflite8_clear_velocities,
-    .begin_pass = tflite8_begin_pass,
-    .take = take,
-    .finish = tflite8_finish,
-    .trace = tflite8_trace,
+    TFLITE8_METHOD,         .check = back_propagation_check,   .training = tflite8_training,
+    .stand = tflite8_stand, .demand = back_propagation_demand, .begin = tflite8_clear_velocities,
+    .take = take,           .finish = tflite8_finish,
 };

@@ -2,7 +2,7 @@
 
 #include "arith/random.h"
 #include "formats/float32.h"
-#include "kernels/elementwise_f32.h"
+#include "kernels/layers_f32.h"
 #include "kernels/updates_f32.h"
 #include "methods/reach.h"
 
@@ -41,17 +41,13 @@ static void begin_pass(model_t *model, step_t *step) {
     }
 }
 
-static uint16_t label_of(const model_t *model, uint16_t slot) {
-    return ((const uint16_t *)(const void *)(model->arena + model->plan.at[PLAN_LABELS]))[slot];
-}
-
 static void take(model_t *model, step_t *step, uint16_t slot) {
     const pass_t pass = {.sample = model_sample(model, slot), .count = 1};
     pass_run_all(model, &pass);
-    step->loss[step->pass] = step->loss[step->pass] + pass_loss(model, &pass, label_of(model, slot));
+    step->loss[step->pass] = step->loss[step->pass] + pass_loss(model, &pass, model_label(model, slot));
     stretches_mark(&model->stretches, model->watch.booked, PHASE_FORWARD);
     if (step->pass + 1 == model->training.passes && back_propagates(model)) {
-        elasticzo_fp32_backward(model, &pass, label_of(model, slot));
+        elasticzo_fp32_backward(model, &pass, model_label(model, slot));
         stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
 }
@@ -100,7 +96,7 @@ static void trace(model_t *model, uint16_t first, uint16_t count) {
     pass_run_all(model, &pass);
     if (back_propagates(model)) {
         elasticzo_fp32_clear_gradients(model);
-        elasticzo_fp32_backward(model, &pass, label_of(model, first));
+        elasticzo_fp32_backward(model, &pass, model_label(model, first));
     }
 }
 

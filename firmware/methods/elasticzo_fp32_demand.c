@@ -8,19 +8,6 @@ static uint64_t value_bytes(const model_t *model, uint8_t value) {
     return graph_size(&model->file, value);
 }
 
-static uint8_t slot_back(const model_t *model, uint8_t l) {
-    return (uint8_t)(2 * model->file.layers - l);
-}
-
-/* c(v): the last layer that reads a value; n, the loss, where none does. */
-static uint8_t last_reader(const model_t *model, uint8_t value) {
-    uint8_t l = model->file.layers;
-    while (l > value && !graph_reads(graph_layer(&model->file, (uint8_t)(l - 1)), value)) {
-        l--;
-    }
-    return l > value ? (uint8_t)(l - 1) : model->file.layers;
-}
-
 /* Whether a layer looks at the values that it reads on the way back. */
 static bool looks_back(const model_t *model, uint8_t l) {
     return elasticzo_fp32_reaches(&model->training, l) &&
@@ -33,16 +20,16 @@ static uint8_t last_use(const model_t *model, uint8_t value) {
     const uint8_t maker = (uint8_t)(value - 1);
     if (value > 0 && elasticzo_fp32_reaches(&model->training, maker) &&
         graph_has_limits(graph_layer(&model->file, maker))) {
-        return slot_back(model, maker);
+        return slot_back(&model->file, maker);
     }
     for (uint8_t l = value; l < model->file.layers; l++) {
         const graph_layer_t *layer = graph_layer(&model->file, l);
         const bool wants = value > 0 || layer->op == OP_MULTIPLY;
         if (wants && graph_reads(layer, value) && looks_back(model, l)) {
-            return slot_back(model, l);
+            return slot_back(&model->file, l);
         }
     }
-    return last_reader(model, value);
+    return graph_last_reader(&model->file, value);
 }
 
 void elasticzo_fp32_stand(plan_t *plan, const model_t *model) {
@@ -62,17 +49,11 @@ void elasticzo_fp32_demand(placing_t *placing, const model_t *model, start_t sta
         plan_add(placing, plan_place(PLAN_VALUE, value), value_bytes(model, value),
                  value > 0 ? (uint8_t)(value - 1) : 0, last_use(model, value));
     }
-    for (uint8_t l = model->training.first_backward; l < start.to; l++) {
-        const uint8_t value = (uint8_t)(l + 1);
-        if (elasticzo_fp32_reaches(&model->training, l)) {
-            plan_add(placing, plan_place(PLAN_ERROR, value), value_bytes(model, value),
-                     slot_back(model, last_reached_reader(&model->file, &model->training, value)), slot_back(model, l));
-        }
-    }
+    demand_errors(placing, &model->file, &model->training);
     for (uint8_t l = model->training.first_backward; l < start.to; l++) {
         if (elasticzo_fp32_has_gradient(model, l) && graph_reads(graph_layer(&model->file, l), 0)) {
-            plan_add(placing, plan_place(FLOAT32_INPUT, l), value_bytes(model, 0), slot_back(model, l),
-                     slot_back(model, l));
+            plan_add(placing, plan_place(FLOAT32_INPUT, l), value_bytes(model, 0), slot_back(&model->file, l),
+                     slot_back(&model->file, l));
         }
     }
 }

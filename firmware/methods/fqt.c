@@ -42,10 +42,6 @@ static void run_and_observe(model_t *model, const pass_t *pass) {
     }
 }
 
-static uint16_t label_of(const model_t *model, uint16_t slot) {
-    return ((const uint16_t *)(const void *)(model->arena + model->plan.at[PLAN_LABELS]))[slot];
-}
-
 static float with_loss(const model_t *model, float loss) {
     const float largest = model->kept[FQT_LARGEST_LOSS];
     return loss > largest ? loss : largest;
@@ -54,7 +50,7 @@ static float with_loss(const model_t *model, float loss) {
 /* After a failure there are no more errors and gradients. */
 static void take(model_t *model, step_t *step, uint16_t slot) {
     const pass_t pass = {.sample = model_sample(model, slot), .count = 1};
-    fqt_sample_t sample = {.model = model, .pass = &pass, .label = label_of(model, slot), .learns = true};
+    fqt_sample_t sample = {.model = model, .pass = &pass, .label = model_label(model, slot), .learns = true};
     run_and_observe(model, &pass);
     const float loss = pass_loss(model, &pass, sample.label);
     step->loss[0] = step->loss[0] + loss;
@@ -99,7 +95,7 @@ static void begin(model_t *model) {
 /* Nothing is learnt: errors have the ranges of the sample, and all channels are kept. */
 static void trace(model_t *model, uint16_t first, uint16_t count) {
     const pass_t pass = {.sample = model_sample(model, first), .count = count};
-    const fqt_sample_t sample = {.model = model, .pass = &pass, .label = label_of(model, first), .share = 1.0f};
+    const fqt_sample_t sample = {.model = model, .pass = &pass, .label = model_label(model, first), .share = 1.0f};
     pass_run_all(model, &pass);
     (void)fqt_backward(&sample);
 }

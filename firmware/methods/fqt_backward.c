@@ -5,6 +5,7 @@
 #include "formats/tflite8_sizes.h"
 #include "kernels/affine8_elementwise.h"
 #include "kernels/gradients.h"
+#include "kernels/pooling.h"
 #include "methods/fqt.h"
 
 #define MOST_SCALE 0x1p40f
@@ -84,9 +85,9 @@ static affine8_error_t through_pool(const way_back_t *way, uint8_t l, int8_t *to
     const int8_t *error = error_of(way, (uint8_t)(l + 1));
     affine8_error_t of = way->error[l + 1];
     if (layer->op == OP_MAX_POOL) {
-        affine8_max_pool_error(value_of(way, layer->reads[0]), error, &shape, of.z, to);
+        max_pool_error_s8(value_of(way, layer->reads[0]), error, &shape, of.z, to);
     } else {
-        affine8_average_pool_error(error, &shape, of.z, to);
+        average_pool_error_s8(error, &shape, of.z, to);
         of.s = of.s / (float)((uint32_t)layer->kernel_h * layer->kernel_w);
     }
     return of;

@@ -1,6 +1,6 @@
 /* Which channels take part in the backward pass of a sample: docs/arithmetic-fqt.md, section 4. */
 #include "formats/float32.h"
-#include "kernels/channels_f32.h"
+#include "kernels/layers_f32.h"
 #include "methods/fqt.h"
 
 enum { FOUR = 4, FEW = 16 /* channels whose norms are sorted */ };

@@ -13,10 +13,6 @@ static uint64_t up_8(uint64_t n) {
     return (n + 7) / 8 * 8;
 }
 
-static uint8_t slot_back(const model_t *model, uint8_t l) {
-    return (uint8_t)(2 * model->file.layers - l);
-}
-
 static bool is_reached(const model_t *model, uint8_t l) {
     return in_set(model->training.reached, l);
 }
@@ -65,28 +61,19 @@ void fqt_stand(plan_t *plan, const model_t *model) {
     }
 }
 
-/* c(v): the last layer that reads a value; n, the loss, where none does. */
-static uint8_t last_reader(const model_t *model, uint8_t value) {
-    uint8_t l = model->file.layers;
-    while (l > value && !graph_reads(layer_of(model, (uint8_t)(l - 1)), value)) {
-        l--;
-    }
-    return l > value ? (uint8_t)(l - 1) : model->file.layers;
-}
-
 /* The last slot in which a value is wanted: by the gate of its maker, by a reader on the way back, or forward. */
 static uint8_t last_use(const model_t *model, uint8_t value) {
     const uint8_t maker = (uint8_t)(value - 1);
     if (value > 0 && is_reached(model, maker) && graph_has_limits(layer_of(model, maker))) {
-        return slot_back(model, maker);
+        return slot_back(&model->file, maker);
     }
     for (uint8_t l = value; l < model->file.layers; l++) {
         const graph_layer_t *layer = layer_of(model, l);
         if (graph_reads(layer, value) && is_reached(model, l) && looks_at_values(&model->training, layer)) {
-            return slot_back(model, l);
+            return slot_back(&model->file, l);
         }
     }
-    return last_reader(model, value);
+    return graph_last_reader(&model->file, value);
 }
 
 static void add_values(placing_t *placing, const model_t *model) {
@@ -112,17 +99,7 @@ static void add_work(placing_t *placing, const model_t *model) {
 /* Of the backward pass of a layer that is reached; without bytes there is none. */
 static void add_back(placing_t *placing, const model_t *model, enum plan_line line, uint8_t l, uint64_t bytes) {
     if (is_reached(model, l) && bytes > 0) {
-        plan_add(placing, plan_place(line, l), bytes, slot_back(model, l), slot_back(model, l));
-    }
-}
-
-static void add_errors(placing_t *placing, const model_t *model) {
-    for (uint8_t l = 0; l < model->file.layers; l++) {
-        const uint8_t value = (uint8_t)(l + 1);
-        if (is_reached(model, l)) {
-            plan_add(placing, plan_place(PLAN_ERROR, value), graph_size(&model->file, value),
-                     slot_back(model, last_reached_reader(&model->file, &model->training, value)), slot_back(model, l));
-        }
+        plan_add(placing, plan_place(line, l), bytes, slot_back(&model->file, l), slot_back(&model->file, l));
     }
 }
 
@@ -149,7 +126,7 @@ void fqt_demand(placing_t *placing, const model_t *model, start_t start) {
     (void)start; /* there is one */
     add_values(placing, model);
     add_work(placing, model);
-    add_errors(placing, model);
+    demand_errors(placing, &model->file, &model->training);
     for (uint8_t l = 0; l < model->file.layers; l++) {
         const uint64_t channels = graph_channels(layer_of(model, l));
         add_back(placing, model, FQT_RANK, l, up_8(RANK_BYTES * channels) + up_8(LIST_BYTES * channels));

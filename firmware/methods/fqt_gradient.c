@@ -2,11 +2,10 @@
 #include <string.h>
 
 #include "arith/float32.h"
-#include "arith/sqrt32.h"
 #include "formats/float32.h"
 #include "formats/tflite8_sizes.h"
-#include "kernels/channels_f32.h"
 #include "kernels/gradients.h"
+#include "kernels/layers_f32.h"
 #include "methods/fqt.h"
 
 #define MOST_MEAN 0x1p50f
@@ -25,15 +24,11 @@ typedef struct {
     float *gradient;
 } learning_t;
 
-static float clamp(float x, float least, float most) {
-    return x < least ? least : x > most ? most : x;
-}
-
 /* Take the mean of a channel's gradients, and that of their squares, into its statistics. */
 static void take_moments(const learning_t *learning, uint32_t o, float mean, float square) {
     fqt_statistics_t *statistics = &fqt_statistics(learning->model, learning->l)[o];
     const float momentum = fqt_settings(learning->model)->statistics_momentum;
-    const float m = clamp(mean, -MOST_MEAN, MOST_MEAN), q = square > MOST_SQUARE ? MOST_SQUARE : square;
+    const float m = clamp_f32(mean, -MOST_MEAN, MOST_MEAN), q = square > MOST_SQUARE ? MOST_SQUARE : square;
     statistics->n = statistics->n < MOST_SAMPLES ? statistics->n + 1 : MOST_SAMPLES;
     const float part = 1.0f / (float)statistics->n, a = part > momentum ? part : momentum;
     statistics->mean = statistics->mean + a * (m - statistics->mean);

@@ -1,6 +1,5 @@
 /* Where the weights of a layer go at the end of a step: docs/arithmetic-fqt.md, section 6. */
 #include "arith/float32.h"
-#include "arith/sqrt32.h"
 #include "formats/float32.h"
 #include "methods/fqt.h"
 
@@ -26,13 +25,9 @@ typedef struct {
     bool leaves;         /* an f left its bounds */
 } moving_t;
 
-static float clamp(float x, float least, float most) {
-    return x < least ? least : x > most ? most : x;
-}
-
 /* 1 / the deviation, times the rate. */
 static float rate_of(const moving_t *moving, float variance) {
-    const float root = sqrt32(clamp(variance, 0.0f, MOST_VARIANCE));
+    const float root = sqrt32(clamp_f32(variance, 0.0f, MOST_VARIANCE));
     return moving->eta / (root + fqt_settings(moving->model)->epsilon);
 }
 
@@ -46,7 +41,7 @@ static standard_t by_batch(const moving_t *moving, const fqt_channel_t *channel)
     const float *gradient = moving->gradient + channel->first;
     float sum = 0.0f, squares = 0.0f;
     for (uint32_t k = 0; k < channel->count; k++, gradient += channel->step) {
-        const float h = clamp(moving->u * *gradient, -MOST_GRADIENT, MOST_GRADIENT), square = h * h;
+        const float h = clamp_f32(moving->u * *gradient, -MOST_GRADIENT, MOST_GRADIENT), square = h * h;
         sum = sum + h;
         squares = squares + square;
     }

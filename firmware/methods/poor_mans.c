@@ -216,14 +216,6 @@ static uint8_t check(const settings_t *settings, const graph_file_t *file) {
 }
 
 const method_t poor_mans = {
-    .format = FORMAT_TFLITE8,
-    .settings = &tflite8_settings_table,
-    .check = check,
-    .training = tflite8_training,
-    .stand = tflite8_stand,
-    .demand = demand,
-    .begin_pass = tflite8_begin_pass,
-    .take = take,
-    .finish = tflite8_finish,
-    .trace = tflite8_trace,
+    TFLITE8_METHOD,   .check = check, .training = tflite8_training, .stand = tflite8_stand,
+    .demand = demand, .take = take,   .finish = tflite8_finish,
 };

@@ -78,10 +78,9 @@ static void begin_pass(model_t *model, step_t *step) {
 
 static void take(model_t *model, step_t *step, uint16_t slot) {
     const pass_t pass = {.sample = model_sample(model, slot), .count = 1};
-    const uint16_t *labels = (const uint16_t *)(const void *)(model->arena + model->plan.at[PLAN_LABELS]);
     float *sum = &step->pair[step->pass % 2];
     pass_run_all(model, &pass);
-    *sum = *sum + pass_loss(model, &pass, labels[slot]);
+    *sum = *sum + pass_loss(model, &pass, model_label(model, slot));
     stretches_mark(&model->stretches, model->watch.booked, PHASE_FORWARD);
 }
 

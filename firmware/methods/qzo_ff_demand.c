@@ -29,22 +29,12 @@ void qzo_stand(plan_t *plan, const model_t *model) {
     }
 }
 
-/* The last layer that reads a value; the loss where none does. */
-static uint8_t last_reader(const graph_file_t *file, uint8_t value) {
-    for (uint8_t l = file->layers; l > value; l--) {
-        if (graph_reads(graph_layer(file, (uint8_t)(l - 1)), value)) {
-            return (uint8_t)(l - 1);
-        }
-    }
-    return file->layers;
-}
-
 void qzo_demand(placing_t *placing, const model_t *model, start_t start) {
     const graph_file_t *file = &model->file;
     const uint8_t between = (uint8_t)(start.to + 1);
     for (uint8_t value = 1; value <= start.to; value++) {
         plan_add(placing, plan_place(PLAN_VALUE, value), graph_size(file, value), (uint8_t)(value - 1),
-                 last_reader(file, value));
+                 graph_last_reader(file, value));
     }
     for (uint8_t l = 0; l < start.to; l++) {
         const uint64_t bytes = w16a8_work(graph_layer(file, l));

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "arith/bits.h"
-#include "arith/sqrt32.h"
+#include "arith/float32.h"
+#include "arith/integers.h"
 #include "methods/qzo_ff.h"
 
 #define HELD 0x1p30f /* above every quotient that counts */

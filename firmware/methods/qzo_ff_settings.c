@@ -1,7 +1,7 @@
 #include <stddef.h>
 
+#include "arith/float32.h"
 #include "arith/round_away.h"
-#include "arith/sqrt32.h"
 #include "formats/w16a8.h"
 #include "methods/qzo_ff.h"
 
@@ -116,20 +116,28 @@ float qzo_rate(const qzo_ff_settings_t *settings, uint32_t step) {
     return settings->eta_min + part;
 }
 
-/* Every trained tensor, until a function tells that one is as it asks for; whether one was. */
-typedef bool asks_t(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint32_t directions);
+/* A trained tensor that is asked about; `directions`: for a step of so many. */
+typedef struct {
+    const qzo_ff_settings_t *settings;
+    uint32_t directions;
+    qzo_tensor_t tensor;
+} asked_t;
 
+typedef bool asks_t(const asked_t *asked);
+
+/* Every trained tensor, until a function tells that one is as it asks for; whether one was. */
 static bool any_tensor(const qzo_ff_settings_t *settings, const graph_file_t *file, uint32_t directions, asks_t *asks) {
     const training_t training = qzo_training((const void *)settings, file);
     for (uint8_t l = 0; l < file->layers; l++) {
         for (uint32_t biases = 0; in_set(training.layers, l) && biases <= training.biases; biases++) {
-            qzo_tensor_t tensor = qzo_units(settings, file, l, biases == 0);
+            asked_t asked = {
+                .settings = settings, .directions = directions, .tensor = qzo_units(settings, file, l, biases == 0)};
             const graph_layer_t *layer = graph_layer(file, l);
             if (biases == 0) {
-                tensor.n = graph_weight_count(layer);
-                tensor.weights = (int16_t *)(uintptr_t)(const void *)graph_weights(file, layer); /* only read */
+                asked.tensor.n = graph_weight_count(layer);
+                asked.tensor.weights = (int16_t *)(uintptr_t)(const void *)graph_weights(file, layer); /* only read */
             }
-            if (asks(settings, &tensor, directions)) {
+            if (asks(&asked)) {
                 return true;
             }
         }
@@ -137,34 +145,28 @@ static bool any_tensor(const qzo_ff_settings_t *settings, const graph_file_t *fi
     return false;
 }
 
-static bool is_wide(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint32_t directions) {
-    (void)settings;
-    (void)directions;
-    return tensor->weights != NULL && tensor->largest != W16A8_NARROW;
+static bool is_wide(const asked_t *asked) {
+    return asked->tensor.weights != NULL && asked->tensor.largest != W16A8_NARROW;
 }
 
-static bool epsilon_is_too_large(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint32_t directions) {
-    (void)directions;
-    return settings->epsilon / tensor->unit > LARGEST_QUOTIENT || reach(tensor->epsilon) > tensor->largest / 2;
+static bool epsilon_is_too_large(const asked_t *asked) {
+    const qzo_tensor_t *tensor = &asked->tensor;
+    return asked->settings->epsilon / tensor->unit > LARGEST_QUOTIENT || reach(tensor->epsilon) > tensor->largest / 2;
 }
 
 /* With epsilon, which is not too large by itself. */
-static bool rho_is_too_large(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint32_t directions) {
-    (void)directions;
-    return settings->rho / tensor->unit > LARGEST_QUOTIENT ||
+static bool rho_is_too_large(const asked_t *asked) {
+    const qzo_tensor_t *tensor = &asked->tensor;
+    return asked->settings->rho / tensor->unit > LARGEST_QUOTIENT ||
            reach(tensor->epsilon) + reach(tensor->rho) > tensor->largest / 2;
 }
 
-static bool epsilon_acts(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint32_t directions) {
-    (void)settings;
-    (void)directions;
-    return tensor->epsilon > 0;
+static bool epsilon_acts(const asked_t *asked) {
+    return asked->tensor.epsilon > 0;
 }
 
-static bool rho_acts(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint32_t directions) {
-    (void)settings;
-    (void)directions;
-    return tensor->rho > 0;
+static bool rho_acts(const asked_t *asked) {
+    return asked->tensor.rho > 0;
 }
 
 /* A large g of so many directions. */
@@ -177,17 +179,18 @@ static uint32_t large_gradient(const qzo_ff_settings_t *settings, uint32_t direc
     return g;
 }
 
-static bool eta_acts(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint32_t directions) {
+static bool eta_acts(const asked_t *asked) {
+    const qzo_ff_settings_t *settings = asked->settings;
     if (settings->optimizer == OPTIMIZER_ADAMW) {
-        return settings->eta / tensor->unit > 0.5f;
+        return settings->eta / asked->tensor.unit > 0.5f;
     }
-    const float step = settings->eta * Z_STEP;
-    return settings->normalise != 0 || rounded_step(large_gradient(settings, directions), step / tensor->unit) != 0;
+    const float f = settings->eta * Z_STEP / asked->tensor.unit;
+    return settings->normalise != 0 || rounded_step(large_gradient(settings, asked->directions), f) != 0;
 }
 
-static bool is_selected(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint32_t directions) {
-    (void)directions;
-    return tensor->weights != NULL && qzo_threshold_selects(settings, tensor->unit, tensor->weights, tensor->n);
+static bool is_selected(const asked_t *asked) {
+    const qzo_tensor_t *tensor = &asked->tensor;
+    return tensor->weights != NULL && qzo_threshold_selects(asked->settings, tensor->unit, tensor->weights, tensor->n);
 }
 
 /* The setting that rounds to nothing in every trained tensor. */

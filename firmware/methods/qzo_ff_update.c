@@ -1,6 +1,6 @@
-#include "arith/clip127.h"
+#include "arith/float32.h"
+#include "arith/integers.h"
 #include "arith/round_away.h"
-#include "arith/sqrt32.h"
 #include "methods/qzo_ff.h"
 
 enum {

@@ -21,6 +21,16 @@ uint8_t last_reached_reader(const graph_file_t *file, const training_t *training
     return l > value ? (uint8_t)(l - 1) : file->layers;
 }
 
+void demand_errors(placing_t *placing, const graph_file_t *file, const training_t *training) {
+    for (uint8_t l = training->first_backward; l < file->layers; l++) {
+        const uint8_t value = (uint8_t)(l + 1);
+        if (in_set(training->reached, l)) {
+            plan_add(placing, plan_place(PLAN_ERROR, value), graph_size(file, value),
+                     slot_back(file, last_reached_reader(file, training, value)), slot_back(file, l));
+        }
+    }
+}
+
 static bool passes_on_axis(uint32_t kernel, uint32_t stride, uint32_t padding, uint32_t in, uint32_t out) {
     const bool within = padding == 0 && (out - 1) * stride + kernel <= in;
     return within && (out == 1 || stride >= kernel);

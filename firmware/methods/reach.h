@@ -2,6 +2,7 @@
    docs/arithmetic-float32.md, section 5. `training` says which layer is the first that it trains. */
 #pragma once
 
+#include "engine/plan.h"
 #include "engine/training.h"
 
 /* Whether errors are handed on to a value: one that is made at or behind the first trained layer. */
@@ -17,6 +18,11 @@ uint64_t reached_layers(const graph_file_t *file, const training_t *training);
    layers, which stands for the loss, for the last value. The value has an error. */
 uint8_t last_reached_reader(const graph_file_t *file, const training_t *training, uint8_t value);
 
+/* With n layers, slot 2n - l is the backward pass of layer l. */
+static inline uint8_t slot_back(const graph_file_t *file, uint8_t l) {
+    return (uint8_t)(2 * file->layers - l);
+}
+
 /* Whether a layer hands an error on to a value that it reads. */
 static inline bool hands_on(const training_t *training, const graph_layer_t *layer) {
     return has_error(training, layer->reads[0]) ||
@@ -29,6 +35,9 @@ static inline bool looks_at_values(const training_t *training, const graph_layer
     const bool spreads = layer->op == OP_MAX_POOL || layer->op == OP_HARD_SWISH || layer->op == OP_MULTIPLY;
     return graph_has_weights(layer) || (spreads && hands_on(training, layer));
 }
+
+/* The errors of all values that have one: in use from their last reader, or the loss, to the layers that make them. */
+void demand_errors(placing_t *placing, const graph_file_t *file, const training_t *training);
 
 /* Whether all layers from the first trained one on pass errors: there is no table, and all pools have windows that lie
    within the image, and apart from each other. */

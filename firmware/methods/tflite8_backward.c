@@ -141,10 +141,10 @@ static void through_pool(way_back_t *way, uint8_t l) {
     int8_t *error = has_arrived(way, value) ? model_buffer(model, PLAN_BACK, l) : error_of(way, value);
     factor_t factor = way->factor[y];
     if (layer->op == OP_MAX_POOL) {
-        tflite_max_pool_s8_backward(pass_value(model, &way->sample->clean, value), error_of(way, y), &shape, error);
+        max_pool_error_s8(pass_value(model, &way->sample->clean, value), error_of(way, y), &shape, 0, error);
     } else {
         const uint32_t window = (uint32_t)layer->kernel_h * layer->kernel_w;
-        tflite_average_pool_s8_backward(error_of(way, y), &shape, error);
+        average_pool_error_s8(error_of(way, y), &shape, 0, error);
         factor = normalised(factor.c / (float)window, factor.exponent);
     }
     give(way, value, factor, error, way->exponent[y]);

@@ -39,17 +39,8 @@ static void add(const demand_t *demand, enum plan_line line, uint8_t i, uint64_t
 
 /* c(v): the largest L of the layers that read a value; n, the loss, where none does. */
 static uint8_t last_use(const demand_t *demand, uint8_t value) {
-    for (uint8_t l = demand->n; l > value; l--) {
-        if (graph_reads(graph_layer(demand->file, (uint8_t)(l - 1)), value)) {
-            return group_last(demand->training, (uint8_t)(l - 1));
-        }
-    }
-    return demand->n;
-}
-
-/* B(l), the slot of a layer in the backward pass. */
-static uint32_t slot_back(const demand_t *demand, uint8_t l) {
-    return 2u * demand->n - l;
+    const uint8_t l = graph_last_reader(demand->file, value);
+    return l < demand->n ? group_last(demand->training, l) : l;
 }
 
 /* Whether the backward pass of a layer needs the value that the layer reads. */
@@ -64,11 +55,11 @@ static bool looks_back(const demand_t *demand, uint8_t l) {
 static uint32_t last_look_back(const demand_t *demand, uint8_t value) {
     const uint8_t maker = (uint8_t)(value - 1);
     if (value > 0 && in_set(demand->training->reached, maker) && !graph_is_pool(graph_layer(demand->file, maker))) {
-        return slot_back(demand, maker);
+        return slot_back(demand->file, maker);
     }
     for (uint8_t l = value; l < demand->n; l++) {
         if (graph_reads(graph_layer(demand->file, l), value) && looks_back(demand, l)) {
-            return slot_back(demand, l);
+            return slot_back(demand->file, l);
         }
     }
     return 0;
@@ -178,8 +169,8 @@ static void add_errors(const demand_t *demand) {
         const uint8_t value = (uint8_t)(maker + 1);
         if (in_set(demand->training->reached, maker)) {
             const uint8_t reader = last_reached_reader(demand->file, demand->training, value);
-            add(demand, PLAN_ERROR, value, graph_elements(demand->file, value), slot_back(demand, reader),
-                slot_back(demand, maker));
+            add(demand, PLAN_ERROR, value, graph_elements(demand->file, value), slot_back(demand->file, reader),
+                slot_back(demand->file, maker));
         }
     }
 }
@@ -199,7 +190,7 @@ static void add_back(const demand_t *demand) {
         const bool later = spreads && last_reached_reader(demand->file, training, value) != l;
         if (graph_has_weights(layer) || later) {
             add(demand, PLAN_BACK, l, graph_has_weights(layer) ? back_layout(layer, inputs).end : inputs,
-                slot_back(demand, l), slot_back(demand, l));
+                slot_back(demand->file, l), slot_back(demand->file, l));
         }
     }
 }
@@ -209,8 +200,8 @@ void tflite8_demand_backward(placing_t *placing, const model_t *model) {
     const training_t *training = &model->training;
     for (uint8_t l = 0; l < demand.n; l++) {
         if (in_set(training->layers & training->reached, l)) {
-            add(&demand, PLAN_SUMS, l, sums_bytes(training, graph_layer(&model->file, l)), slot_back(&demand, l),
-                slot_back(&demand, l));
+            add(&demand, PLAN_SUMS, l, sums_bytes(training, graph_layer(&model->file, l)), slot_back(&model->file, l),
+                slot_back(&model->file, l));
         }
     }
     add_errors(&demand);

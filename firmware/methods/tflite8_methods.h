@@ -86,6 +86,11 @@ void tflite8_begin_pass(model_t *model, step_t *step);
 int8_t tflite8_finish(model_t *model, step_t *step);
 void tflite8_trace(model_t *model, uint16_t first, uint16_t count);
 
+/* What the tables of these methods have alike. */
+#define TFLITE8_METHOD                                                                                                 \
+    .format = FORMAT_TFLITE8, .settings = &tflite8_settings_table, .begin_pass = tflite8_begin_pass,                   \
+    .trace = tflite8_trace
+
 /* tflite8_backward.c: docs/arithmetic-tflite.md, sections 7.1 to 7.3. */
 
 /* What a method does with a trained layer whose output has errors, with exponent `x`, after the gate. The factor C of
@@ -145,3 +150,12 @@ void tflite8_limit_trained(model_t *model);
 /* error_gradient.c: of the errors of a layer's output, with exponent `x`, section 5 there, NP, and
    docs/arithmetic-tflite.md, section 7.3. */
 layer_errors_t error_gradient;
+
+/* back_propagation.c: what TinyTrain shares with back-propagation, docs/arithmetic-tflite.md. */
+
+/* The functions `check` and `demand` of back-propagation. */
+uint8_t back_propagation_check(const settings_t *settings, const graph_file_t *file);
+void back_propagation_demand(placing_t *placing, const model_t *model, start_t start);
+
+/* Take the gradient of a layer, and count its products. */
+layer_errors_t back_propagation_learn;

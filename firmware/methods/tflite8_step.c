@@ -9,9 +9,9 @@ float query_loss(model_t *model, step_t *step, const pass_t *pass, const sample_
 }
 
 sample_t tflite8_take_sample(model_t *model, step_t *step, uint16_t slot) {
-    const uint16_t *labels = (const uint16_t *)(const void *)(model->arena + model->plan.at[PLAN_LABELS]);
-    sample_t sample = {
-        .clean = {.sample = model_sample(model, slot), .count = 1}, .number = step->through, .label = labels[slot]};
+    sample_t sample = {.clean = {.sample = model_sample(model, slot), .count = 1},
+                       .number = step->through,
+                       .label = model_label(model, slot)};
     pass_run_all(model, &sample.clean);
     sample.loss = pass_loss(model, &sample.clean, sample.label);
     step->loss[0] = step->loss[0] + sample.loss;

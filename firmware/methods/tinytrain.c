@@ -2,7 +2,6 @@
 #include "methods/tinytrain.h"
 
 #include "kernels/gradients.h"
-#include "methods/back_propagation.h"
 
 /* Until the choice no layer is updated. */
 static bool ranks(const model_t *model) {
@@ -67,15 +66,12 @@ static uint8_t check(const settings_t *settings, const graph_file_t *file) {
 }
 
 const method_t tinytrain = {
-    .format = FORMAT_TFLITE8,
-    .settings = &tflite8_settings_table,
+    TFLITE8_METHOD,
     .check = check,
     .training = training,
     .stand = tinytrain_stand,
     .demand = back_propagation_demand,
     .begin = tinytrain_begin,
-    .begin_pass = tflite8_begin_pass,
     .take = take,
     .finish = finish,
-    .trace = tflite8_trace,
 };

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "arith/float32.h"
-#include "arith/sqrt32.h"
 #include "methods/tinytrain.h"
 
 /* D of a channel, as bits: numbers from 0 on are in the order of their bits. Read as bytes, because the list of

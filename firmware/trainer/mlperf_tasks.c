@@ -1,4 +1,4 @@
-#include "trainer/mlperf_tasks.h"
+#include "trainer/mlperf_tiny.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "agent/port.h"
-#include "trainer/mlperf_tasks.h"
 
 enum { PRINTED_A_LINE = 8, MHZ = 1000000, MILLE = 1000 };
 enum { HELD_US = 2 };    /* their runner needs one at least */

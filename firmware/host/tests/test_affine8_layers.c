@@ -9,6 +9,7 @@
 #include "kernels/affine8.h"
 #include "kernels/affine8_elementwise.h"
 #include "kernels/affine8_errors.h"
+#include "kernels/pooling.h"
 
 enum { OUTPUTS = 4, TAPS = 9 };
 
@@ -203,9 +204,9 @@ static void test_errors_of_pools(void) {
                                        .stride_h = 3,
                                        .stride_w = 3};
     int8_t found[6];
-    affine8_average_pool_error(error, &pool, 4, found);
+    average_pool_error_s8(error, &pool, 4, found);
     check_s8(found, spread, 6, "average_pool");
-    affine8_max_pool_error(in, error, &pool, 4, found);
+    max_pool_error_s8(in, error, &pool, 4, found);
     check_s8(found, largest, 6, "max_pool");
 }
 

@@ -2,13 +2,12 @@
 #include <string.h>
 
 #include "arith/float32.h"
-#include "arith/sqrt32.h"
 #include "arith/xxh32.h"
 #include "check.h"
 #include "graph/affine8.h"
 #include "kernels/affine8_elementwise.h"
 #include "kernels/affine8_errors.h"
-#include "kernels/elementwise_f32.h"
+#include "kernels/layers_f32.h"
 
 static void test_factors(void) {
     static const struct {

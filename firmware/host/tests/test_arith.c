@@ -1,8 +1,6 @@
-#include "arith/bits.h"
-#include "arith/clip127.h"
+#include "arith/integers.h"
 #include "arith/psto_shift.h"
 #include "arith/random.h"
-#include "arith/round_shift.h"
 #include "check.h"
 #include "naive.h"
 

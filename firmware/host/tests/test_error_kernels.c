@@ -189,13 +189,13 @@ static void test_pools(void) {
         for (uint32_t i = 0; i < inputs; i++) {
             expected[i] = pooled_error(&pool, i, true);
         }
-        tflite_max_pool_s8_backward(in, error, &shape, found);
-        check_s8(found, expected, inputs, "tflite_max_pool_s8_backward");
+        max_pool_error_s8(in, error, &shape, 0, found);
+        check_s8(found, expected, inputs, "max_pool_error_s8");
         for (uint32_t i = 0; i < inputs; i++) {
             expected[i] = pooled_error(&pool, i, false);
         }
-        tflite_average_pool_s8_backward(error, &shape, found);
-        check_s8(found, expected, inputs, "tflite_average_pool_s8_backward");
+        average_pool_error_s8(error, &shape, 0, found);
+        check_s8(found, expected, inputs, "average_pool_error_s8");
         free(in);
         free(error);
         free(found);

@@ -3,11 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/conv2d_f32.h"
-#include "kernels/depthwise_f32.h"
-#include "kernels/elementwise_f32.h"
-#include "kernels/fully_connected_f32.h"
-#include "kernels/pooling_f32.h"
+#include "kernels/layers_f32.h"
 #include "kernels/updates_f32.h"
 
 enum { ROUNDS = 400 };

@@ -6,9 +6,7 @@
 #include "check.h"
 #include "float32_made.h"
 #include "formats/float32.h"
-#include "kernels/conv2d_f32.h"
-#include "kernels/fully_connected_f32.h"
-#include "kernels/softmax_f32.h"
+#include "kernels/layers_f32.h"
 #include "kernels/updates_f32.h"
 
 enum { MOST_VALUES = 8, MOST_TENSORS = 10 };

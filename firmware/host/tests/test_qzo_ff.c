@@ -1,7 +1,7 @@
 /* The vectors of docs/arithmetic-qzo-ff.md, section 12, of a tensor: directions, moves, updates, masks. */
 #include <string.h>
 
-#include "arith/clip127.h"
+#include "arith/integers.h"
 #include "arith/round_away.h"
 #include "arith/xxh32.h"
 #include "check.h"

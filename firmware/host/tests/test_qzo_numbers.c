@@ -1,6 +1,6 @@
 /* The vectors of docs/arithmetic-qzo-ff.md, section 12, of numbers: AdamW, roots, roundings, rates. */
+#include "arith/float32.h"
 #include "arith/round_away.h"
-#include "arith/sqrt32.h"
 #include "check.h"
 #include "qzo_bench.h"
 

@@ -10,7 +10,7 @@ _row = partial(row, ELASTICZO)
 
 ELASTICZO_ROWS = (
     _row("rounding: half of a negative number towards zero", "cls1", "kernels/requantize_s8.c", "(s < 2 ? 2 : s))) + 1u)", "(s < 2 ? 2 : s))))", ("conv1", "conv2"), "output"),
-    _row("index: pooling window one channel off", "cls1", "kernels/max_pool_s8.c", "pool_window(window, k,", "pool_window(window + (x == 3), k,", ("pool1",), "output"),
+    _row("index: pooling window one channel off", "cls1", "kernels/max_pool_s8.c", "pool_channels(window, k,", "pool_channels(window + (x == 3), k,", ("pool1",), "output"),
     _row("sign: relu keeps negative numbers of the last value", "cls1", "kernels/elementwise.c", "where_at_least_s8(word, 0, word, 0)", "where_at_least_s8(word, n == 4 ? 0x80000000u : 0, word, 0)", ("relu1", "relu2", "relu3", "relu4"), "output"),
     _row("index: padding is stale on one side", "cls1", "kernels/conv_band_fill_s8.c", "repeat(rows->zero, rows->after,", "repeat(1, rows->after,", ("conv1",), "output"),
     _row("sign: the perturbation is subtracted", "cls1", "kernels/move_s8.c", "put_both(&shape, e, z, 0)", "put_both(&shape, e, wrap_bytes(0, z), 0)", ("conv1",), "weight"),
