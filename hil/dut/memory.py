@@ -106,6 +106,8 @@ class Memory:
                 tuple(count for count in dimensions if count is not None) if same else () if whole <= 1 else (whole,)
             )
         self._check_fits(where, known, element, kind, kind.itemsize * math.prod(wanted))
+        if len(wanted) == len(dimensions) > 1 and wanted[1:] != dimensions[1:] and size_of(element) == kind.itemsize:
+            raise _no_shape(where, known, wanted)
         return kind, wanted
 
     def _check_fits(self, where: Where, known: CType, element: CType, kind: np.dtype[Any], size: int) -> None:
@@ -217,8 +219,12 @@ def _dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 def _reshaped(where: Where, known: CType, sizes: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
     if math.prod(sizes) != math.prod(wanted):
-        raise RigError(f"{where!r} is {known.name}, which has no shape {wanted}: correct the shape.")
+        raise _no_shape(where, known, wanted)
     return wanted
+
+
+def _no_shape(where: Where, known: CType, wanted: tuple[int, ...]) -> RigError:
+    return RigError(f"{where!r} is {known.name}, which has no shape {wanted}: correct the shape.")
 
 
 def _may_go_on(where: Where, known: CType) -> bool:

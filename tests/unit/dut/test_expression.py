@@ -100,6 +100,7 @@ def test_dtype_and_shape_may_be_given(memory, elf):
     symbols = firmware_of("stm32f746", elf).symbols
     assert memory.read("quantised", np.int8, (2, 3)).tolist() == [[-3, -2, -1], [0, 1, 127]]
     assert memory.read("fc1_weights", np.float32, 12).shape == (12,)
+    assert memory.read("fc1_weights", np.float32, (2, 3)).shape == (2, 3)  # its first rows
     assert memory.read("arena", np.float32).shape == (16,) and memory.read("arena", np.uint16, (2,)).shape == (2,)
     assert memory.read(symbols["quantised"], np.int8, 3).tolist() == [-3, -2, -1]
     assert memory.read("*network->weights->data", np.float32, (4, 3)).shape == (4, 3)
@@ -132,6 +133,7 @@ def test_dtype_and_shape_may_be_given(memory, elf):
     ("fc1_weights", {"dtype": np.float64}, r"is float\[4\]\[3\] by the debug information, and not float64"),
     ("fc1_weights", {"dtype": np.float32, "shape": 13}, "has 48 bytes .* and 52 were asked for"),
     ("fc1_weights", {"shape": 13}, "which has no shape"),
+    ("fc1_weights", {"dtype": np.float32, "shape": (3, 4)}, r"is float\[4\]\[3\], which has no shape \(3, 4\)"),
     (0x2000_0000, {}, "is not known .an address.: give its dtype"),
     (1 << 33, {"dtype": np.uint8}, "are not all addresses of 32 bits"), (-4, {"dtype": np.uint8}, "are not all addresses"),
     (0x2000_0000, {"dtype": np.uint8, "shape": 1 << 40}, "are not all addresses|are more than"),
