@@ -230,7 +230,7 @@ union Both { float f; uint8_t b[4]; };
 Bits bits[2] = {{5, -200, 99}, {1, 7, 3}}; Hides hides; Late late;
 int number = -300; double precise = -2.75; int8_t small = -5;
 float half = 2.5f; struct Point { int x; float &y; } point = {7, half}; int *list = &number;
-namespace net { namespace inner { float bias[3] = {0.25f, 0.5f, 0.75f}; } 
+namespace net { namespace inner { float bias[3] = {0.25f, 0.5f, 0.75f}; }
 struct Holder { Point &of; } holder = {point}; }
 int start(int &one) { hides.Base::v = 1; return one + bits[1].d + hides.v
     + late.own + list[0] + Hides::shared + (int)net::inner::bias[1]; }
