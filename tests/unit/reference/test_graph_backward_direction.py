@@ -60,7 +60,6 @@ def estimates(graph: Graph, images: np.ndarray, labels: np.ndarray) -> dict[int,
     found = method.estimate(0, images, labels)
     result = {}
     for layer, gradient in zip(method.trained, found.gradients, strict=True):
-        assert gradient.exponent is not None
         factor = method.backward.chain.of_value[layer.index + 1]
         unit = (
             slopes(layer.parameters).astype(float)

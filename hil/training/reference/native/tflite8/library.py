@@ -205,14 +205,14 @@ class Native:
 
 def _sum_of(layer: TrainedLayer, gradient: Gradient) -> np.ndarray:
     """Return a sum as the library has it, int32 [coordinates]."""
-    if gradient.exponent is None:
+    if not gradient.total.size:
         return np.zeros(layer.coordinates, np.int32)
     return gradient.total.astype(np.int32)
 
 
 def _part_of(layer: TrainedLayer, gradient: Gradient, total: np.ndarray) -> Trained:
     return Trained(
-        layer.index, layer.by_nodes, layer.trains_weights, layer.trains_bias, gradient.exponent is not None,
+        layer.index, layer.by_nodes, layer.trains_weights, layer.trains_bias, bool(gradient.total.size),
         gradient.exponent or 0, _address(total, c_int32),
     )  # fmt: skip
 
