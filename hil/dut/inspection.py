@@ -25,6 +25,10 @@ from hil.targets.probe import Probe
 RETURN_S = 10.0
 
 
+class ProbeAway(RigError):
+    """The debug probe is detached while the energy of the device is measured."""
+
+
 class _Alive(Protocol):
     def __call__(self, within_s: float = 0.0) -> None: ...
 
@@ -47,6 +51,7 @@ class Inspection(AsCommand):
     """What a probe shows of a device. Each member raises Blocked if there is no probe, or it failed."""
 
     _probe: CoreProbe | None = None
+    _probe_is_away = False  # while the energy of the device is measured
     _painted = False  # whether the stack was, at the last reset
     _read_places: tuple[object, dict[str, int]] = (None, {})  # where expressions were read, and since which start
 
@@ -66,6 +71,11 @@ class Inspection(AsCommand):
 
     def _probe_now(self) -> CoreProbe:
         self._check_in_time()
+        if self._probe_is_away:
+            raise ProbeAway(
+                f"the debug probe of {self.board.name} is detached while dut.energy measures, so that its current does "
+                "not count: read and reset before or after the block."
+            )
         if self._probe is None:
             ends = self._taken.endpoints
             if ends.probe is not None:
@@ -114,7 +124,7 @@ class Inspection(AsCommand):
         try:
             halted = self._probe is not None and self._probe.is_halted()
             found = None if halted else self._core.hang() if quiet else self._core.fault()
-        except Blocked:  # the probe can say nothing
+        except (Blocked, ProbeAway):  # the probe can say nothing
             return None
         except DeviceFault as fault:  # meanwhile the core has locked up, which ends an emulator
             return self._noted(str(fault))
@@ -124,7 +134,7 @@ class Inspection(AsCommand):
 
     def _waits(self) -> str | None:
         """Return where the core waits for input, as part of a sentence; None if it does not, or nobody can look."""
-        with contextlib.suppress(Blocked):
+        with contextlib.suppress(Blocked, ProbeAway):
             return self._core.waits() if self.has_probe else None
         return None
 

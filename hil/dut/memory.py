@@ -70,8 +70,12 @@ class Memory:
                 return evaluate(where, self._image, self._board, read)
             except PointsNowhere as error:
                 raise self._changed(where, error.fact) or error from error
+        if isinstance(where, bool) or not isinstance(where, int | np.integer):
+            raise RigError(
+                f"{shown(where)} is no place in memory: give a name or an expression as text, or an address."
+            )
         address = int(where)
-        self._check_range(address, 0, f"0x{address:X}")
+        self._check_range(address, 0, hex(address))
         return Place(address, Opaque("an address"))
 
     def _form(
@@ -140,14 +144,13 @@ class Memory:
         element, dimensions = _flat(known)
         kind = dtype_of(element)
         try:
-            made = np.asarray(value, None if typed else kind)
+            with np.errstate(over="ignore"):  # said below
+                made = np.asarray(value, None if typed else kind)
         except (OverflowError, TypeError, ValueError) as error:
             raise RigError(f"{shown(value)} is no value of {where!r} ({known.name}): {error}.") from error
         if made.dtype != kind and not (typed and (made.dtype.kind, made.dtype.itemsize) == (kind.kind, kind.itemsize)):
-            raise RigError(
-                f"{where!r} is {known.name}, and the value is {made.dtype.name}: "
-                f"convert it with .astype({kind.name!r})."
-            )
+            cure = f"convert it with .astype({kind.name!r})" if kind.names is None else "write a member of it"
+            raise RigError(f"{where!r} is {known.name}, and the value is {made.dtype.name}: {cure}.")
         if not typed and kind.kind in "iu" and not np.array_equal(np.asarray(value), made):
             raise RigError(f"{shown(value)} is no value of {where!r} ({known.name}): it must be whole numbers.")
         if not typed and kind.kind == "f" and np.isinf(made).sum() != np.isinf(np.asarray(value, np.float64)).sum():
@@ -174,7 +177,7 @@ class Memory:
 
     def _check_range(self, address: int, size: int, where: str) -> None:
         if not 0 <= address < END or address + size > END:
-            fact = f"{where!r}: 0x{address:X} and {size:,} bytes from there are not all addresses of 32 bits"
+            fact = f"{where!r}: {address:#x} and {size:,} bytes from there are not all addresses of 32 bits"
             raise self._changed(where, fact, address) or RigError(f"{fact}.")
         if size > MOST_BYTES:
             raise RigError(f"{where!r}: {size:,} bytes are more than {MOST_BYTES:,}: correct the shape.")

@@ -29,6 +29,16 @@ class WithMeter(WithAgent):
         """Whether there is a power meter."""
         return self._taken.endpoints.meter is not None
 
+    @property
+    def measures(self) -> bool:
+        """Whether a window of `energy` is open."""
+        return self._measures
+
+    def _probe_is_back(self) -> None:
+        self._probe_is_away = False
+        if self._probe is not None:
+            self._probe.attach()
+
     @contextlib.contextmanager
     def open_meter(self) -> Iterator[Meter]:
         """Open the power meter for a `with` block, in which `energy` uses it; without a block, `energy` opens it.
@@ -89,9 +99,10 @@ class WithMeter(WithAgent):
             stack.callback(setattr, self, "_measures", False)
             stack.enter_context(self.explained())  # by a probe that is attached again
             meter = self._meter or stack.enter_context(self.open_meter())
+            self._probe_is_away = True
             if self._probe is not None:
                 self._probe.detach()
-                stack.callback(self._probe.attach)
+            stack.callback(self._probe_is_back)
             folder = self._folder / f"energy-{self._windows}"
             yield (one := stack.enter_context(
                 window(

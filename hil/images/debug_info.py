@@ -260,7 +260,7 @@ def _count(die: DIE) -> int | None:
     for name, more in (("DW_AT_count", 0), ("DW_AT_upper_bound", 1)):
         attribute = die.attributes.get(name)
         if attribute is not None and isinstance(attribute.value, int) and not attribute.form.startswith("DW_FORM_ref"):
-            return int(attribute.value) + more
+            return (int(attribute.value) + more) & 0xFFFF_FFFF  # the bound of an array without elements is -1
     return None
 
 

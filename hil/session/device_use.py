@@ -34,6 +34,9 @@ if TYPE_CHECKING:  # imported by the fixtures: a session without devices under t
 NOT_NAME = re.compile(r"[^A-Za-z0-9_+-]")
 DROPPED = "{} is not kept: {}."
 MOST_COMPILERS, LONGEST = 8, 1000  # compilers that are listed; characters of one
+NOT_ENDED = (
+    "a window of dut.energy was begun and not ended, so that it has no figures: write `with dut.energy() as w:`."
+)
 TRIALS = "the trials of the test; nothing else was compared by the rig."
 ASSERTED = "asserted by the test; nothing was compared by the rig."
 IN_TEST, IN_MARKER = "in the test", "beside the test"
@@ -189,6 +192,8 @@ class DeviceUse:
             if needs_each and not _answered(dut) and not dut.record.reads and dut.record.exit_code is None:
                 which = f"device {number} of {len(self.duts)}" if several else "its device"
                 self.warnings.append(f"the test read nothing from {which}.")
+            if dut.measures:
+                self.errors.append(("refused", _of(number, NOT_ENDED)))
             self._look(number, dut)
         try:
             self._take_properties(trials)

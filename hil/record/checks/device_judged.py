@@ -28,6 +28,10 @@ def check_judged(run: RecordedRun, record: DeviceTest) -> Iterator[Contradiction
     for figure in record.figures:
         yield from _sentences(record, figure)
     yield from _printed(run, record)
+    known = len(record.others) + 1
+    if record.devices and record.devices != known:
+        name, where = f"devices of {record.folder}", f"{RESULTS} (others)"
+        yield differ(RESULTS, name, record.devices, where, known, record.folder)
     if record.verdict == PASS:
         yield from _sources(record)
         yield from _ends(record)

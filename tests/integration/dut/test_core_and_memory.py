@@ -59,7 +59,7 @@ def dut(running: Dut) -> Dut:
 def test_a_pointer_that_the_program_breaks_is_its_fault_until_the_next_reset(dut):
     where = "*network->weights->data"
     assert not dut.read(where, np.float32, 12).any()
-    dut.write("network->weights->data", np.uint32(0))
+    dut.probe.write_ram(int(dut.read("&network->weights->data")), bytes(4))  # dut.write would be the test's own change
     with pytest.raises(DeviceFault, match="is NULL, although the same expression was read before, at 0x"):
         dut.read(where, np.float32, 12)
     dut.reset()
@@ -305,13 +305,18 @@ def test_energy_between_the_edges_of_the_marker(dut):
     with dut.energy(steps=2000, window_s=0.5) as work:
         with pytest.raises(RigError, match="known after the `with` block"):
             _ = work.energy
+        assert dut.measures
+        for use in (lambda: dut.read("steps"), dut.reset, lambda: dut.cycles):
+            with pytest.raises(RigError, match="is detached while dut.energy measures") as seen:
+                use()
+            assert not isinstance(seen.value, Blocked)
         dut.serial.write(b"e")
         dut.serial.expect("measured", timeout=60)
     energy, step = work.energy, work.per_step
     assert energy.provenance.value == "modelled" and energy.unit == "J" and 0 < energy.uncertainty < 0.05 * energy.value
     assert step.value == pytest.approx(energy.value / 2000) and 0.1 < work.duration.value < 2  # seconds of virtual time
     assert work.trace.is_file() and any("the meter is virtual" in warning for warning in dut.record.warnings)
-    assert dut.read("steps") == 2000  # the probe is attached again
+    assert dut.read("steps") == 2000 and not dut.measures  # the probe is attached again
     with pytest.raises(RigError, match="0 steps have no energy"), dut.energy(steps=0):
         pass
 

@@ -137,6 +137,8 @@ def test_dtype_and_shape_may_be_given(memory, elf):
     (0x2000_0000, {}, "is not known .an address.: give its dtype"),
     (1 << 33, {"dtype": np.uint8}, "are not all addresses of 32 bits"), (-4, {"dtype": np.uint8}, "are not all addresses"),
     (0x2000_0000, {"dtype": np.uint8, "shape": 1 << 40}, "are not all addresses|are more than"),
+    (None, {"dtype": np.uint8}, "None is no place in memory"), (True, {"dtype": np.uint8}, "True is no place in memory"),
+    (1.0, {"dtype": np.uint8}, "1.0 is no place in memory"), (b"quantised", {}, "is no place in memory"),
     (0x2000_0000, {"dtype": "nonsense"}, "is no dtype"), (0x2000_0000, {"dtype": object}, "has no bytes in memory"),
     (0x6000_0000, {"dtype": np.uint8}, "the chip does not answer at 0x60000000 .* which is in no memory of stm32f746"),
 ])  # fmt: skip
@@ -168,7 +170,7 @@ def test_writing(memory):
     ("quantised[0]", 1.5, "must be whole numbers"),
     ("linear.u.rate", np.float64(1), "is float, and the value is float64: convert it with .astype.'float32'"),
     ("linear.u.rate", 1e60, "1e.60 is beyond 'linear.u.rate' .float."),
-    ("linear.rows", "many", "is no value of"), (0x2000_0000, 1, "write a value of NumPy"),
+    ("linear.rows", "many", "is no value of"), ("linear.u", np.uint32(1), "uint32: write a member of it"), (0x2000_0000, 1, "write a value of NumPy"),
     ("&linear", 1, "is a value and no place in memory"), (0x0800_0000, np.uint32(0), "is in the flash of stm32f746"),
 ])  # fmt: skip
 def test_what_cannot_be_written_is_one_sentence(memory, where, value, words):
