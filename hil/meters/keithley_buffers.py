@@ -115,8 +115,8 @@ class PartedBuffers:
                 name = self._session.name
                 raise Blocked(
                     "meter",
-                    f"the {name} has not seen both edges of the marker within {deadline_s:.0f} s: the firmware must raise "
-                    "and lower it once, and sleep before and after as long as idle_s says; if it does, "
+                    f"the {name} has not seen both edges of the marker within {deadline_s:.0f} s: the firmware must "
+                    "raise and lower it once, and sleep before and after as long as idle_s says; if it does, "
                     f"{self._wiring}.",
                 )
             self._host.sleep(POLL_S)
