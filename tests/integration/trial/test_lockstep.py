@@ -15,6 +15,8 @@ from hil.training.reference.methods import Stage
 from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.training.trial.difference import bits_of, first_weight
 from hil.training.trial.locate_difference import _element
+from hil.training.trial.lockstep import LockStep
+from hil.training.trial.lockstep_outcome import Evaluation
 from hil.training.trial.recording import trial_record
 from hil.trial import TrialSpec, run_trial
 
@@ -101,12 +103,14 @@ def _first_tie(monkeypatch):
     raise AssertionError("no tie in the whole batch: the changed rule changes nothing")
 
 
+def nothing_right(trial: LockStep) -> Evaluation:
+    return Evaluation(trial.next_step, 0.0, 0.0)
+
+
 def test_one_bit_of_the_references_rounding_is_found_at_its_step_layer_and_index(trial, monkeypatch):
     slot, index = _first_tie(monkeypatch)
     monkeypatch.setattr(layers, "round_half_away", _half_up)
-    monkeypatch.setattr(
-        "hil.training.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0)
-    )  # it would see it before step 0
+    monkeypatch.setattr(LockStep, "_evaluate", nothing_right)  # it would see it before step 0
     outcome = trial("full-bp", 3)
     assert outcome.verdict == "fail"
     found = outcome.difference
@@ -122,7 +126,7 @@ def test_a_firmware_that_can_neither_trace_nor_give_weights_away_has_its_digests
     for name in ("tensor", "trace"):
         monkeypatch.setattr(f"hil.training.trial.device.Device.{name}", refuse)
     monkeypatch.setattr(layers, "round_half_away", _half_up)
-    monkeypatch.setattr("hil.training.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0))
+    monkeypatch.setattr(LockStep, "_evaluate", nothing_right)
     outcome = trial("full-bp", 3)
     assert outcome.verdict == "fail"
     found = outcome.difference
