@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,7 @@ def ran(folder: Path, tests: str, program: str = PROGRAM) -> tuple[int, Entries,
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *one_process("--board=host"), "test_mine.py"],
         cwd=folder, capture_output=True, text=True, timeout=300, env=dict(os.environ), check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's job in the background ignores it
     )  # fmt: skip
     (run,) = (each for each in (folder / "reports").iterdir() if each.is_dir() and not each.is_symlink())
     assert [one for each in checked(read_recorded(run)) for one in each.found] == [], done.stdout

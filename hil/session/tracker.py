@@ -100,7 +100,9 @@ class Tracker:
         verdict, reason = (
             verdict_of(error) if isinstance(error, RigError) else ("fail", f"{type(error).__name__}: {first}")
         )
-        self.unrecorded.append((verdict, f"{where}: {reason}"))
+        self._take_refusals()
+        if not any(reason == known for _, known in self._bad()):  # of a request that the rig has noted itself
+            self.unrecorded.append((verdict, f"{where}: {reason}"))
 
     def count(self, record: TrialRecord | DeviceTest, config: pytest.Config) -> None:
         """Count a trial or a device test for the quarantine of its board; note why that is not known, if it is not."""
