@@ -90,6 +90,7 @@ class Attempt:
         dut = self.dut
         with self.stages("connect"):
             dut.connect()
+        outcome.reality = dut.reality  # a probe that is virtual says so
         with self.stages("flash"):
             dut.unclaimed_ram.fill(self.prepared.spec.seed)
             programmed = dut.flash(always=self.reflash)
