@@ -203,7 +203,7 @@ class Comparison:
         self._forms.check_names(self._place, index, set(ours), set(theirs), partial)
         # All forms, and the reference, before any value: a wrong reference is never the fault of the device.
         pairs = {
-            tensor: self._checked_pair(index, tensor, (one, given[tensor]), theirs[tensor])
+            tensor: self._checked_pair(index, tensor, one, given[tensor], theirs[tensor])
             for tensor, one in ours.items()
         }
         self._check_in_time()  # the reference may take its time
@@ -234,10 +234,9 @@ class Comparison:
             ) from error
 
     def _checked_pair(
-        self, index: int, tensor: str, copy_and_given: tuple[Tensor, Tensor], theirs: Tensor
+        self, index: int, tensor: str, ours: Tensor, given: Tensor, theirs: Tensor
     ) -> tuple[np.ndarray, np.ndarray, KnownTensor]:
-        """Return both sides of a tensor, which can be compared. Raises as `step`."""
-        ours, given = copy_and_given
+        """Return both sides of a tensor, which can be compared; `ours` copies what was `given`. Raises as `step`."""
         device, reference = in_one_dtype(ours, theirs)
         known = self._forms.known(
             self._place, index, tensor, device, reference, numbers=not (ours.typed or theirs.typed)

@@ -6,6 +6,7 @@ pointers and indices on the way are read; the result is a place in memory with i
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -142,9 +143,12 @@ class _Evaluation:
             value = self._unary()
             if isinstance(value, Place) and not isinstance(kind, Pointer | Number):
                 return Place(value.address, kind)
-            whole = isinstance(kind, Pointer)
-            cast = Word(self._number(value) & 0xFFFF_FFFF if whole else self._value(value), kind)
-            return cast if whole else Word(cast.number.item(), kind)
+            if isinstance(kind, Pointer):
+                return Word(self._number(value) & 0xFFFF_FFFF, kind)
+            found = self._value(value)
+            if not math.isfinite(found) and not (isinstance(kind, Number) and kind.dtype.kind in "fb"):
+                raise RigError(f"{self._text!r}: {found} is no whole number: cast it to float or double.")
+            return Word(Word(found, kind).number.item(), kind)
         return self._postfix()
 
     def _cast(self) -> CType | None:

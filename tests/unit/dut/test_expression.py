@@ -263,6 +263,15 @@ def test_casts_convert_and_references_stand_for_what_they_name(cpp, where, value
     assert found == value and found.dtype == value.dtype
 
 
+def test_what_is_no_number_has_no_whole_number(cpp):
+    for value in (np.nan, np.inf):
+        cpp.write("precise", value)
+        with pytest.raises(RigError, match="is no whole number: cast it to float or double"):
+            cpp.read("(int)precise")
+        assert np.array_equal(cpp.read("(float)precise"), np.float32(value), equal_nan=True)
+    cpp.write("precise", -2.75)
+
+
 def test_a_virtual_base_has_no_members_that_could_be_read(cpp):
     assert cpp.read("late.own") == 0
     with pytest.raises(RigError, match="struct Late has no member 'v'"):

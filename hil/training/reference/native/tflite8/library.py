@@ -213,7 +213,7 @@ def _sum_of(layer: TrainedLayer, gradient: Gradient) -> np.ndarray:
 def _part_of(layer: TrainedLayer, gradient: Gradient, total: np.ndarray) -> Trained:
     return Trained(
         layer.index, layer.by_nodes, layer.trains_weights, layer.trains_bias, bool(gradient.total.size),
-        gradient.exponent or 0, _address(total, c_int32),
+        gradient.exponent, _address(total, c_int32),
     )  # fmt: skip
 
 
