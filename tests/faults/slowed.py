@@ -1,16 +1,20 @@
-"""Slow the processes that this one has started: each is stopped for nine tenths of the time."""
+"""Slow the processes that this one has started: each is stopped for nine tenths of the time.
+
+The stops differ in length: a rig that looks at a process at equal distances would else see it run at every second look.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-RUN_S, STOP_S = 0.01, 0.09
+RUN_S, STOP_S = 0.01, (0.04, 0.14)
 
 
 def children(pid: int) -> list[int]:
@@ -34,9 +38,10 @@ def ten_times_slower() -> Iterator[None]:
     over = threading.Event()
 
     def slow() -> None:
+        draw = random.Random(1)
         while not over.wait(RUN_S):
             send(signal.SIGSTOP)
-            time.sleep(STOP_S)
+            time.sleep(draw.uniform(*STOP_S))
             send(signal.SIGCONT)
 
     thread = threading.Thread(target=slow)
