@@ -64,11 +64,11 @@ def test_a_noisy_series_that_does_not_grow_is_flat(
 
 
 @settings(deadline=None, max_examples=60)
-@given(**noisy, slope=st.floats(1.2, 50.0))
+@given(**noisy, slope=st.floats(1.5, 50.0))
 def test_memory_that_grows_by_more_than_the_bound_is_named(
     level: int, noise: float, count: int, seed: int, slope: float
 ) -> None:
-    """Noise of up to 5 MB: in an hour the slope of 60 rows is then sure to a fifth of the bound."""
+    """Noise of up to 5 MB: in an hour the slope of 120 rows is then sure to a quarter of the bound."""
     rng = random.Random(seed)
     wide = min(noise * level, 5 * 1024)
     rows = rows_of(
