@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.clients import PYTEST, registered
-from hil.quick_imports import quick_imports
+from hil.quick_imports import keep_out_of_searches, quick_imports
 from hil.session import fixtures, hooks, no_board, selection
 from hil.session.options import add_options
 from hil.session.shadows import explained
@@ -41,3 +41,4 @@ def pytest_configure(config: pytest.Config) -> None:
         from hil.session import rig_session
     rig_session.begin(config)
     config.pluginmanager.register(rig_session, "trainrig-session")
+    keep_out_of_searches()

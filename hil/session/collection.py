@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hil.errors import printable
+from hil.quick_imports import keep_out_of_searches
 from hil.record import AskedTest
 from hil.session.options import command
 from hil.session.recorder import RECORDER, write_plan
@@ -16,6 +17,12 @@ from hil.session.shadows import SHADOWED, check, shadowed
 from hil.session.tracker import Tracker
 
 FIXTURES = {"hil_board", "hil_device_use"}  # a test that uses one of them is recorded
+
+
+@pytest.hookimpl(trylast=True, specname="pytest_collection_finish")
+def pytest_collection_is_complete() -> None:
+    """Take the tests and the modules that they import out of the searches for garbage."""
+    keep_out_of_searches()
 
 
 @pytest.hookimpl(tryfirst=True)  # before a worker reports that its collection is complete
