@@ -37,7 +37,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Identity:
+class IdentityRegister:
     """Identity register of the chip: the word at `address`, masked with `mask`, is `value`."""
 
     register: str
@@ -78,7 +78,7 @@ class Board:
     connect_mode: str = "halt"
     reset_type: str = "default"
     qemu_machine: str | None = None
-    identity: Identity | None = None
+    identity: IdentityRegister | None = None
     memory_gates: dict[str, ClockGate] = field(default_factory=dict)
     ram_divided_by: str = "chip"
 
@@ -154,11 +154,11 @@ def _read(name: str, folder: Path) -> Board:
                 f"{name}.toml, memory_gates: there is no memory {region}: {close_matches(region, raw['memory'])}"
             )
     if "identity" in raw:
-        _check(f"{name}.toml, [identity]", raw["identity"], Identity)
+        _check(f"{name}.toml, [identity]", raw["identity"], IdentityRegister)
     if raw.get("budget") and "batch" not in raw["budget"]:
         raise RigError(f"{name}.toml, [budget]: the key batch is missing: add the largest batch that it is for.")
     memory = tuple(Region(region, **facts) for region, facts in raw.pop("memory").items())
-    identity = Identity(**raw.pop("identity")) if "identity" in raw else None
+    identity = IdentityRegister(**raw.pop("identity")) if "identity" in raw else None
     gates = {region: ClockGate(**facts) for region, facts in raw.pop("memory_gates", {}).items()}
     routes = tuple(raw.pop("routes"))
     return Board(name=name, memory=memory, memory_gates=gates, routes=routes, identity=identity, **raw)

@@ -24,7 +24,7 @@ from hil.plugins import examined, sentence
 from hil.rig import Taken
 from hil.rig.bench_endpoints import cycles_of, endpoints_of, found_in
 from hil.rig.command_board import program_for
-from hil.rig.discover import Device
+from hil.rig.discover import AttachedDevice
 from hil.rig.places import Places
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import renode
@@ -69,7 +69,7 @@ class Note(str):
     """A result that is neither ok nor wrong."""
 
 
-def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
+def examine(bench: Bench, devices: Sequence[AttachedDevice]) -> Iterator[Check]:
     """Yield the checks of a bench one by one, given the attached devices."""
     if not bench.board:
         sentence = "rig.toml names no board, so trials run on stand-ins: `hil init` adds attached devices."
@@ -81,7 +81,7 @@ def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
             yield replace(check, id=named.id)
 
 
-def _examine(named: BenchBoard, bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
+def _examine(named: BenchBoard, bench: Bench, devices: Sequence[AttachedDevice]) -> Iterator[Check]:
     if named.run is not None:
         yield _checked(named.name, "command", partial(_command_is_there, named))
     elif named.wanted_place is not None:
@@ -113,7 +113,7 @@ def _renode() -> Check:
     return Check("", "renode", OK, f"Renode {version} at {renode.program()} can stand in for {models}.")
 
 
-def _examine_place(named: BenchBoard, place: str, address: str, devices: Sequence[Device]) -> Iterator[Check]:
+def _examine_place(named: BenchBoard, place: str, address: str, devices: Sequence[AttachedDevice]) -> Iterator[Check]:
     """Acquire the labgrid place of a board, check what it has as if it were attached here, and give it back."""
     places = Places(address)
     try:
@@ -130,7 +130,7 @@ def _examine_place(named: BenchBoard, place: str, address: str, devices: Sequenc
         places.release()
 
 
-def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Check]:
+def _examine_board(named: BenchBoard, devices: Sequence[AttachedDevice]) -> Iterator[Check]:
     looks: list[tuple[str, Callable[[], str]]] = []
     if named.probe is not None:
         looks += [("probe", lambda: _attached(named, devices)), ("probe opens", lambda: _probe_opens(named))]
@@ -168,7 +168,7 @@ def _commands_are_there(named: BenchBoard) -> str:
     return " ".join(f"`{line.key}` is {line.program('bench')}." for line in found)
 
 
-def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
+def _attached(named: BenchBoard, devices: Sequence[AttachedDevice]) -> str:
     probe = named.probe or ""
     if probe.startswith("remote:"):
         return f"{probe} is a remote probe, on another computer or of a stand-in."
@@ -190,7 +190,7 @@ def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
     raise RigError(f"the probe {probe} is not attached (found: {others}): plug it in, or correct rig.toml.")
 
 
-def _permitted(device: Device) -> str:
+def _permitted(device: AttachedDevice) -> str:
     """Return a sentence if this user may open the USB device (Linux: /dev/bus/usb), else raise RigError."""
     folder = Path("/sys/bus/usb/devices") / device.path
     if not device.path or not (folder / "busnum").is_file():

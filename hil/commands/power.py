@@ -35,7 +35,7 @@ WIDTH = 60
 
 
 @dataclass
-class History:
+class PowerHistory:
     """The readings so far.
 
     Attributes:
@@ -101,7 +101,7 @@ def spark(values: list[float]) -> str:
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchOptions:
     """How a meter is watched.
 
     Attributes:
@@ -116,7 +116,7 @@ class Watched:
 
 
 def watch(
-    meter: Meter, history: History, host: Host, how: Watched, console: Console,
+    meter: Meter, history: PowerHistory, host: Host, how: WatchOptions, console: Console,
     seen: Callable[[], None] = lambda: None,
 ) -> None:  # fmt: skip
     """Read a configured meter at every interval, for this time or until Ctrl-C, and draw the history.
@@ -154,7 +154,7 @@ def _begin(meter: Meter) -> None:
         meter.watch()
 
 
-def _picture(meter: Meter, history: History) -> Group:
+def _picture(meter: Meter, history: PowerHistory) -> Group:
     units = {"energy": "J"}
     figures = {name: with_prefix(value, units.get(name, "W")) for name, value in history.figures().items()}
     figures |= {"readings": str(history.readings)}
@@ -182,7 +182,7 @@ def with_prefix(value: float, unit: str) -> str:
 
 @contextlib.contextmanager
 def _page(
-    path: Path | None, meter: Meter, volt: float, history: History, every_s: float
+    path: Path | None, meter: Meter, volt: float, history: PowerHistory, every_s: float
 ) -> Iterator[Callable[[], None]]:
     """Serve the page of a history, and save it at the end, also after Ctrl-C; yield what publishes the present state.
 
@@ -192,10 +192,10 @@ def _page(
         yield lambda: None
         return
     from hil.record import write_atomic  # late: only this view needs them
-    from hil.report.power_page import Watched, power_page, watched_data
+    from hil.report.power_page import WatchedMeter, power_page, watched_data
 
     word = provenance_of("hardware", meter.identity).value
-    watched = Watched(meter.sheet.name, meter.identity, volt, word, datetime.now(timezone.utc))
+    watched = WatchedMeter(meter.sheet.name, meter.identity, volt, word, datetime.now(timezone.utc))
 
     def data() -> str:
         figures = history.figures() | {"readings": history.readings}
@@ -265,12 +265,12 @@ def main(argv: list[str]) -> int:
         parser.error(f"--interval {options.interval:g}: choose 0.05 to 60 seconds")
     if options.page == Path():
         options.page = Path(f"power-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}.html")
-    host, volt, history = Host(), supply(options.model, options.volt), History()
+    host, volt, history = Host(), supply(options.model, options.volt), PowerHistory()
     with open_meter(options.meter, volt, options.model, host) as meter, contextlib.suppress(KeyboardInterrupt):
         used = meter.sheet.range_for(options.range) if options.range else meter.sheet.ranges[-1]
         interval_s = max(0.001, 1 / meter.sheet.fastest_hz)
         meter.configure(Setting(volt, used.amperes, interval_s, max(0.1, options.interval), options.interval))
         with _page(options.page, meter, volt, history, options.interval) as seen:
-            how = Watched(options.interval, options.seconds, used.amperes * volt)
+            how = WatchOptions(options.interval, options.seconds, used.amperes * volt)
             watch(meter, history, host, how, Console(), seen)
     return 0

@@ -18,7 +18,7 @@ DAMAGED: bytes = cobs.encode(HEADER.pack(0, 0, 0) + CRC.pack(~zlib.crc32(bytes(H
 
 
 @dataclass(frozen=True)
-class Frame:
+class LinkFrame:
     """One frame: `type` and `session` have 8 bits, `seq` has 16, `body` at most 1024 bytes."""
 
     type: int
@@ -33,7 +33,7 @@ class Frame:
         return encoded + b"\0"
 
 
-def parse(encoded: bytes) -> Frame | None:
+def parse(encoded: bytes) -> LinkFrame | None:
     """Return the frame in the bytes between two delimiters, or None if they are damaged."""
     try:
         raw = cobs.decode(encoded)
@@ -45,7 +45,7 @@ def parse(encoded: bytes) -> Frame | None:
     if zlib.crc32(content) != crc:
         return None
     kind, session, seq = HEADER.unpack_from(content)
-    return Frame(kind, session, seq, content[HEADER.size :])
+    return LinkFrame(kind, session, seq, content[HEADER.size :])
 
 
 class FrameReader:
@@ -63,7 +63,7 @@ class FrameReader:
         self.damaged_frames: deque[bytes] = deque(maxlen=DAMAGED_KEPT)
         self.byte_values: set[int] = set()
 
-    def feed(self, data: bytes) -> list[Frame]:
+    def feed(self, data: bytes) -> list[LinkFrame]:
         """Add received bytes and return the frames that they complete."""
         self._pending += data
         self.byte_values.update(data)

@@ -45,7 +45,7 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnRequests:
     """The numbers of requests of one's own, and the code of the errors of their handlers."""
 
     first: int
@@ -63,7 +63,7 @@ class Description:
     controls: dict[str, Control]
     errors: dict[int, str]
     enums: dict[str, dict[str, int]]
-    own: Own
+    own: OwnRequests
 
     def request(self, name: str, windowed: bool) -> Request:
         """Return a request by its name, of those with a reply of their own or of the windowed ones.
@@ -115,7 +115,7 @@ def description() -> Description:
         controls={name: Control(name, c["id"], fields(c["fields"])) for name, c in raw["control"].items()},
         errors={code: name for name, code in raw["error"].items()},
         enums=raw["enum"],
-        own=Own(**raw["own"]),
+        own=OwnRequests(**raw["own"]),
     )
 
 

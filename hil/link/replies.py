@@ -154,7 +154,7 @@ def most_predictions(classes: int) -> int:
 
 
 @dataclass(frozen=True)
-class Memory:
+class AgentMemory:
     """`memory`: addresses and sizes of arena and stack, and the agent's watermarks in bytes."""
 
     static_bytes: int
@@ -166,7 +166,7 @@ class Memory:
     stack_peak: int
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Memory:
+    def of(cls, values: Mapping[str, Any]) -> AgentMemory:
         """Check a decoded reply."""
         for room in ("arena", "stack"):
             _in_range("memory", f"{room}_peak", values[f"{room}_peak"], 0, values[f"{room}_size"])
@@ -174,7 +174,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Work:
+class CountedWork:
     """`work`: numbers of multiply-accumulates, of layer runs and of readings of the counter."""
 
     macs: int = _within(*CYCLES)

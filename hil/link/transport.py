@@ -14,7 +14,7 @@ from hil.errors import Blocked, RigError, shown
 from hil.link.failures import Refused, Silent
 from hil.link.flow_control import FlowControl
 from hil.link.frame_decoder import FrameDecoder, ResetDetector
-from hil.link.frames import DAMAGED, Frame
+from hil.link.frames import DAMAGED, LinkFrame
 from hil.link.in_flight import InFlight, SentRequest
 from hil.link.messages import Description, Request, description, encode
 from hil.link.pending_request import POLL_AFTER_S, PendingRequest, RequestTime
@@ -221,7 +221,7 @@ class Transport:
             for sent in again:
                 self._transmit(sent, again=True)
 
-    def _no_progress(self, frame: Frame, single: bool) -> None:
+    def _no_progress(self, frame: LinkFrame, single: bool) -> None:
         """Count an answer that acknowledges nothing new; it extends no deadline."""
         if self._decoder.control(frame) == "nak":
             self.counters.naks += 1
@@ -271,7 +271,7 @@ class Transport:
 
     def _hello_frame(self, nonce: int) -> bytes:
         hello = self._messages.requests["hello"]
-        return Frame(hello.id, nonce & 0xFF, 0, encode(hello.request, self._hello_values(nonce))).encode()
+        return LinkFrame(hello.id, nonce & 0xFF, 0, encode(hello.request, self._hello_values(nonce))).encode()
 
     def _number(self, request: Request, body: bytes) -> SentRequest:
         """Give a request the next number. Raises RigError if no frame holds its body."""
@@ -279,7 +279,7 @@ class Transport:
         if len(body) > most:
             raise RigError(f"the body of {request.name} has {len(body):,} bytes, of at most {most:,}: split it.")
         self._seq = (self._seq + 1) & 0xFFFF
-        return SentRequest(seq, request, Frame(request.id, self._nonce & 0xFF, seq, body).encode())
+        return SentRequest(seq, request, LinkFrame(request.id, self._nonce & 0xFF, seq, body).encode())
 
     def _transmit(self, sent: SentRequest, again: bool = False) -> None:
         self.counters.frames_sent += 1
@@ -288,7 +288,7 @@ class Transport:
             LOG.info("%s, number %d, is sent again", sent.name, sent.seq)
         self._wire.send(sent.wire)
 
-    def _receive(self, of_no_session: bool = False) -> list[Frame]:
+    def _receive(self, of_no_session: bool = False) -> list[LinkFrame]:
         """Return the frames of this session; raise Faulted if one of any session reports a fault.
 
         With `of_no_session`, return also the naks of an agent that knows no session.

@@ -10,7 +10,7 @@ from typing import Any
 from serial import Serial, SerialTimeoutException
 
 from hil.link.failures import PortLost, Silent
-from hil.link.frames import Frame, FrameReader
+from hil.link.frames import FrameReader, LinkFrame
 from hil.link.received_words import SHOWN, is_text, words
 from hil.port_errors import ConnectionCut
 
@@ -81,7 +81,7 @@ class Wire:
         self.counters.bytes_sent += len(data)
         self._guarded(lambda: self._port.write(data))
 
-    def receive(self) -> list[Frame]:
+    def receive(self) -> list[LinkFrame]:
         """Return the frames that have arrived, after the read time-out at most. Raises Blocked if the port is gone."""
         data: bytes = self._guarded(lambda: self._port.read(max(1, self._port.in_waiting)))
         if not data:

@@ -18,7 +18,7 @@ from hil.report.trial_figures import box, data_json, data_script
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedMeter:
     """What is watched: meter, supply in volts, word for the origin of its figures, and when it began."""
 
     name: str
@@ -47,7 +47,7 @@ def watched_data(trace: LiveTrace, figures: Mapping[str, float], missed_s: float
     })  # fmt: skip
 
 
-def power_page(watched: Watched, data: str, every_s: float | None) -> str:
+def power_page(watched: WatchedMeter, data: str, every_s: float | None) -> str:
     """Return the page as HTML; it needs no other file.
 
     Args:

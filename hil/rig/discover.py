@@ -19,7 +19,7 @@ TEST_AND_MEASUREMENT = ("fe", "03")  # USB interface class and subclass of USBTM
 
 
 @dataclass(frozen=True)
-class Device:
+class AttachedDevice:
     """One attached device.
 
     Attributes:
@@ -40,12 +40,12 @@ class Device:
     target: str = ""
 
 
-def attached() -> list[Device]:
+def attached() -> list[AttachedDevice]:
     """Return all attached devices, in the order of `KINDS`."""
     return [*probes(), *ports(), *meters(), *boot_loaders()]
 
 
-def probes() -> list[Device]:
+def probes() -> list[AttachedDevice]:
     """Return the debug probes that pyOCD finds."""
     from pyocd.core.helpers import ConnectHelper  # imported here because it is slow and only probes need it
 
@@ -61,14 +61,14 @@ def probes() -> list[Device]:
         if identity in nameless or (MADE_UP.fullmatch(identity) and identity not in places):
             name, place = f"{name} (no serial number)", nameless.get(identity, "")
             identity = f"{PREFIX}{place}" if place else ""
-        found.append(Device("probe", name, identity, place, target=target))
+        found.append(AttachedDevice("probe", name, identity, place, target=target))
     return found
 
 
-def ports() -> list[Device]:
+def ports() -> list[AttachedDevice]:
     """Return the serial ports of USB devices; other ports have no identity."""
     return [
-        Device("port", _name_of(port), port.serial_number or port.device, port.location or "", port.device)
+        AttachedDevice("port", _name_of(port), port.serial_number or port.device, port.location or "", port.device)
         for port in sorted(serial.tools.list_ports.comports())
         if port.vid is not None
     ]
@@ -79,24 +79,24 @@ def _name_of(port: ListPortInfo) -> str:
     return " ".join(words) or f"{port.vid:04X}:{port.pid:04X}"
 
 
-def meters() -> list[Device]:
+def meters() -> list[AttachedDevice]:
     """Return the USBTMC instruments; instruments on a network cannot be discovered and are named in rig.toml."""
     return [
-        Device("meter", usb["name"], usb["visa"], usb["path"])
+        AttachedDevice("meter", usb["name"], usb["visa"], usb["path"])
         for usb in _usb_devices()
         if TEST_AND_MEASUREMENT in usb["interfaces"]
     ]
 
 
-def boot_loaders(mounts: Path = uf2_drives.MOUNTS) -> list[Device]:
+def boot_loaders(mounts: Path = uf2_drives.MOUNTS) -> list[AttachedDevice]:
     """Return the mounted UF2 drives and the Teensys in their boot loader (HalfKay)."""
     found = [
-        Device("boot loader", f"Teensy HalfKay {usb['name']}".strip(), usb["serial"], usb["path"])
+        AttachedDevice("boot loader", f"Teensy HalfKay {usb['name']}".strip(), usb["serial"], usb["path"])
         for usb in _usb_devices()
         if usb["ids"] == ("16c0", "0478")
     ]
     return found + [
-        Device("boot loader", each.model, each.board_id, str(each.place)) for each in uf2_drives.drives(mounts)
+        AttachedDevice("boot loader", each.model, each.board_id, str(each.place)) for each in uf2_drives.drives(mounts)
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from hil import boards
 from hil.boards import Board
 from hil.errors import RigError
-from hil.rig.discover import Device
+from hil.rig.discover import AttachedDevice
 from hil.rig_toml import read_bench
 
 HEAD = """\
@@ -40,7 +40,7 @@ HEAD = """\
 """
 
 
-def tables(devices: Sequence[Device]) -> str:
+def tables(devices: Sequence[AttachedDevice]) -> str:
     """Return a table for each probe, with the serial port of the same USB device; other devices as comments."""
     left = {id(device): device for device in devices}
     parts = []
@@ -54,14 +54,14 @@ def tables(devices: Sequence[Device]) -> str:
     return "\n".join(parts)
 
 
-def _same_usb_device(probe: Device, port: Device) -> bool:
+def _same_usb_device(probe: AttachedDevice, port: AttachedDevice) -> bool:
     """Return whether a probe and a port are one USB device. J-Link pads only one of the two numbers with zeros."""
     return probe.identity.lstrip("0") == port.identity.lstrip("0") or (
         probe.path != "" and port.path.split(":")[0] == probe.path
     )
 
 
-def _table(probe: Device, ports: Sequence[Device]) -> str:
+def _table(probe: AttachedDevice, ports: Sequence[AttachedDevice]) -> str:
     names = [board.name for board in boards.working()[0] if _is_chip_of(probe.target, board)]
     certain = len(names) == 1 and probe.identity != ""
     mark = "" if certain else "# "
@@ -94,7 +94,7 @@ def _is_chip_of(target: str, board: Board) -> bool:
     return bool(target) and bool(wanted) and target.lower()[:common] == wanted[:common]
 
 
-def _line(device: Device) -> str:
+def _line(device: AttachedDevice) -> str:
     where = f" at {device.path}" if device.path else ""
     port = f", {device.device}" if device.device else ""
     return f"{device.kind}: {device.name or 'unnamed'}, {device.identity or 'no serial number'}{port}{where}"

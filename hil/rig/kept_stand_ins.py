@@ -39,7 +39,7 @@ class KeptStandIns:
 
         It is stopped, and not used again, if the block raises an exception. Raises Blocked if it did not start.
         """
-        before = _size(log)
+        before = log.stat().st_size if log.exists() else 0
         sizes = {path: path.stat().st_size for path in self._folder.glob("*.log")}
         stand_in = self._serving(reality, board, image)
         full_log = stand_in.log if stand_in is not None else self._free_log(board.name)
@@ -86,7 +86,3 @@ class KeptStandIns:
             for _, _, stand_in in self._kept:
                 stack.callback(stand_in.stop)
             self._kept.clear()
-
-
-def _size(file: Path) -> int:
-    return file.stat().st_size if file.exists() else 0

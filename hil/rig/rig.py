@@ -21,12 +21,11 @@ from hil.rig.kept_stand_ins import KeptStandIns
 from hil.rig.locks import Locks
 from hil.rig.places import Places
 from hil.rig.power_cycle import power_cycle
-from hil.rig.probe_processes import ProbeProcesses
 from hil.rig.reality import choose, is_attached, start, stopped_after
 from hil.rig.semihosting import NOT_A_COMMAND, by_probe
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import STAND_INS, Endable, SemihostedQemu, StandIn
-from hil.targets.probe_process import SEMIHOSTING, ProbeProcess
+from hil.targets.probe_process import SEMIHOSTING, ProbeProcess, ProbeProcesses
 
 
 @dataclass
@@ -176,10 +175,11 @@ class Rig:
         self, board: Board, named: BenchBoard, process: ProbeProcess, other_than: Collection[str]
     ) -> Taken:  # fmt: skip
         """Reserve an attached board, as `take`."""
-        place = self._place_of(named)
-        if place is None:
+        place: HeldPlace | None = None
+        if named.wanted_place is None:
             named = self._attached.hold(self.bench.of_kind(board.name), other_than)
         else:
+            place = self._places.hold(named.name, named.wanted_place, found_in(named))
             self._locks.hold(board.name, devices_to_lock(named))
         try:
             found = tunnelled(place.found()) if place is not None else None
@@ -205,12 +205,6 @@ class Rig:
             is_new = True
         ends = replace(stand_in.endpoints, board=board.name, reality=reality)
         return Taken(board, ends, process, stand_in, is_new=is_new)
-
-    def _place_of(self, named: BenchBoard) -> HeldPlace | None:
-        """Acquire the labgrid place of a board; None for a board that is attached to this computer."""
-        if named.wanted_place is None:
-            return None
-        return self._places.hold(named.name, named.wanted_place, found_in(named))
 
     def close(self) -> None:
         """Stop stand-ins and the processes of probes, release all locks, and give back all places."""

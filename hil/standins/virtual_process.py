@@ -19,7 +19,7 @@ from hil.standins.process import StandIn
 NEEDS = ("unicorn", "llvmlite")
 
 
-class VirtualBoard(StandIn):
+class VirtualBoardProcess(StandIn):
     """A virtual board. Arguments: the image whose symbols it knows, and those of `StandIn`."""
 
     ends_with_parent = True
@@ -72,7 +72,7 @@ def start_virtual(
         command += ["--inject", fault]
     if meter is not None:
         command += ["--meter", meter]
-    return VirtualBoard(image, command, _announced, log, f"virtual {board.name}")
+    return VirtualBoardProcess(image, command, _announced, log, f"virtual {board.name}")
 
 
 def _announced(line: str) -> Endpoints | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hil import boards
 from hil.boards import Board
-from hil.boards.catalogue import Identity
+from hil.boards.catalogue import IdentityRegister
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ChipFound:
     core: str = ""
     words: Mapping[int, int] = field(default_factory=dict)
 
-    def is_chip_of(self, identity: Identity) -> bool:
+    def is_chip_of(self, identity: IdentityRegister) -> bool:
         """Return whether an identity register has the value that the catalogue says."""
         word = self.words.get(identity.address)
         return word is not None and word & identity.mask == identity.value

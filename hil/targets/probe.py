@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hil.boards import Board
-from hil.boards.catalogue import Identity
+from hil.boards.catalogue import IdentityRegister
 from hil.endpoints import Verify
 from hil.errors import Blocked
 from hil.images import Image
@@ -118,7 +118,7 @@ class Probe:
         if identity is not None and word & identity.mask != identity.value:
             raise self._other_chip(self._survey(), self._mismatch(identity, word))
 
-    def _mismatch(self, identity: Identity, word: int) -> Blocked:
+    def _mismatch(self, identity: IdentityRegister, word: int) -> Blocked:
         return Blocked(
             "identity",
             f"the chip at the probe {self.unique_id} has 0x{word & identity.mask:X} in {identity.register}, "

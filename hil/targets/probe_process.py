@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -213,3 +214,35 @@ class _Deadline:
                 self.is_over = True
                 self._process.kill()
                 return
+
+
+class ProbeProcesses:
+    """Processes of probes, used again by later devices: pyOCD loads once in each.
+
+    Args:
+        session: of each, as that of `ProbeProcess`.
+    """
+
+    def __init__(self, session: str = PYOCD) -> None:
+        self._session, self._free, self._used = session, list[ProbeProcess](), list[ProbeProcess]()
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of those that run, of devices in use first."""
+        return [process.pid for process in (*self._used, *self._free) if process.pid is not None]
+
+    @contextlib.contextmanager
+    def one(self) -> Iterator[ProbeProcess]:
+        """Give a process that no other device uses, until the end of the `with` block."""
+        process = self._free.pop() if self._free else ProbeProcess(self._session)
+        self._used.append(process)
+        try:
+            yield process
+        finally:
+            self._used.remove(process)
+            self._free.append(process)
+
+    def stop(self) -> None:
+        """End the processes."""
+        for process in (*self._used, *self._free):
+            process.stop()

@@ -1,4 +1,4 @@
-"""Open a serial port through pyserial, and open it again after its device was gone."""
+"""Open a serial port through pyserial, open it again after its device was gone, and find who else has it open."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import select
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import serial
@@ -16,7 +17,6 @@ from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.port_errors import PORT_ERRORS
 from hil.process_time import AbleTime
-from hil.targets.device_holders import holders
 from hil.targets.network_port import open_network
 
 READ_TIMEOUT_S = 0.02
@@ -183,3 +183,27 @@ def port_of(serial_number: str, board: str) -> str:
             "plug the board in, or correct rig.toml.",
         )
     return ports[0]
+
+
+def holders(device: str, processes: Path = Path("/proc")) -> list[str]:
+    """Return the other programs that have a device open, as `name (process id)`; empty on systems other than Linux."""
+    wanted = os.path.realpath(device)
+    found = []
+    for process in sorted(processes.glob("[0-9]*"), key=lambda folder: int(folder.name)):
+        if int(process.name) != os.getpid() and wanted in _open_files(process):
+            found.append(f"{_program_of(process)} (process {process.name})")
+    return found
+
+
+def _open_files(process: Path) -> set[str]:
+    try:
+        return {str(entry.readlink()) for entry in (process / "fd").iterdir()}
+    except OSError:  # it has ended, or belongs to another user
+        return set()
+
+
+def _program_of(process: Path) -> str:
+    try:
+        return (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return "a program"

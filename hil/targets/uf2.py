@@ -1,13 +1,15 @@
 """Flash an RP2040 through its USB boot ROM: a UF2 file copied to its drive, or picotool if the drive is not mounted.
 
-Sources: RP2040 data sheet, 2.8.4 (USB mass storage) and 2.8.5 (PICOBOOT, used by picotool); `picotool help load`. In
-the boot ROM, every RP2040 has the same USB serial number, so two of them cannot be distinguished. Never run on a Pico.
+Sources: Microsoft, USB Flashing Format (UF2), "File format"; RP2040 data sheet, 2.8.4 (USB mass storage; 2.8.4.2: what
+it accepts) and 2.8.5 (PICOBOOT, used by picotool); `picotool help load`. In the boot ROM, every RP2040 has the same USB
+serial number, so two of them cannot be distinguished. Never run on a Pico.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
 import time
 from functools import partial
@@ -19,8 +21,11 @@ from hil.images import Image
 from hil.targets import uf2_drives
 from hil.targets.flash_route import by_boot_loader
 from hil.targets.uf2_drives import Drive
-from hil.targets.uf2_file import uf2_of
 
+MAGIC, MAGIC_2, MAGIC_END = 0x0A324655, 0x9E5D5157, 0x0AB16F30
+FAMILY_IS_PRESENT = 0x2000
+PAYLOAD, DATA = 256, 476  # bytes used of a block's data field, and the size of that field
+SECTOR = 4096  # whole sectors are sent: a partly filled one may be erased again after its first pages (RP2040-E14)
 FAMILY, BOARD_ID = 0xE48BFF56, "RPI-RP2"  # RP2040
 FILE = "TRAINRIG.UF2"
 GONE_S = 20.0  # the drive disappears when the boot ROM has programmed the last block
@@ -127,3 +132,27 @@ def _picotool(image: Image) -> None:
 
 
 route = partial(by_boot_loader, Uf2)  # the flash route `uf2`
+
+
+def uf2_of(image: Image, family: int, start: int, size: int) -> bytes:
+    """Return the UF2 blocks of an image, 512 bytes each, in order of addresses. Unused bytes of a sector are 0xFF.
+
+    Args:
+        image: the firmware.
+        family: UF2 family id of the chip.
+        start, size: address and bytes of the flash.
+
+    Raises:
+        Blocked: the image lies outside the flash.
+    """
+    pages = [
+        (sector + offset, data[offset : offset + PAYLOAD])
+        for sector, data in image.pages(start, size, SECTOR).items()
+        for offset in range(0, SECTOR, PAYLOAD)
+    ]
+    return b"".join(_block(address, data, number, len(pages), family) for number, (address, data) in enumerate(pages))
+
+
+def _block(address: int, data: bytes, number: int, total: int, family: int) -> bytes:
+    head = struct.pack("<8I", MAGIC, MAGIC_2, FAMILY_IS_PRESENT, address, PAYLOAD, number, total, family)
+    return head + data.ljust(DATA, b"\0") + struct.pack("<I", MAGIC_END)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hil.link import flow_control
-from hil.link.frames import Frame
+from hil.link.frames import LinkFrame
 from hil.link.messages import REPLY_BIT, decode, description, encode
 from hil.training.trial.recording import trial_record
 from hil.trial import run_trial
@@ -24,7 +24,7 @@ def with_field(name, **changes):
     """Return a change of every reply of a name: fields to other values, or by a function of their value."""
     fields = MESSAGES.requests[name].reply
 
-    def change(frame: Frame) -> list[Frame]:
+    def change(frame: LinkFrame) -> list[LinkFrame]:
         if frame.type != MESSAGES.requests[name].id | REPLY_BIT:
             return [frame]
         values = decode(fields, frame.body)
@@ -46,7 +46,7 @@ class Changed(ReplayedBoard):
         self._through = change
         super().__init__(records)
 
-    def _write(self, frame: Frame) -> None:
+    def _write(self, frame: LinkFrame) -> None:
         for each in self._through(frame):
             super()._write(each)
 

@@ -113,3 +113,11 @@ class RenodeProcess:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+def private_environment(folder: Path) -> dict[str, str]:
+    """Return an environment with which Renode keeps its configuration and temporary files in `folder`."""
+    config, scratch = folder / "config", folder / "tmp"
+    config.mkdir()
+    scratch.mkdir()
+    return os.environ | {"XDG_CONFIG_HOME": str(config), "TMPDIR": str(scratch)}

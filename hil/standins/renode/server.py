@@ -17,10 +17,9 @@ from hil.errors import Blocked, RigError
 from hil.images import image_of
 from hil.standins.parent_watchdog import die_with_parent
 from hil.standins.renode.conversation import RenodeMachine, boot, instructions
-from hil.standins.renode.environment import private_environment
 from hil.standins.renode.line import RenodeLine
 from hil.standins.renode.platform import description, load_platform
-from hil.standins.renode.process import RenodeProcess
+from hil.standins.renode.process import RenodeProcess, private_environment
 from hil.standins.renode.request import RenodeRequest
 from hil.standins.renode.robot import DEADLINE_S, Robot
 from hil.standins.renode.start import cure, program, version

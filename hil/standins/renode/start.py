@@ -20,8 +20,8 @@ from hil.errors import Blocked
 from hil.images import Image
 from hil.standins.kinds import StandInKind
 from hil.standins.process import StandIn
-from hil.standins.renode.environment import private_environment
 from hil.standins.renode.platform import PLATFORMS, why_not
+from hil.standins.renode.process import private_environment
 from hil.standins.renode.request import RenodeRequest
 
 OLDEST = (1, 16, 0)  # docs/renode.md: older versions update DWT only at synchronisation points

@@ -17,15 +17,15 @@ from hil.link import messages
 from hil.link.failures import Refused
 from hil.link.pending_request import RequestTime
 from hil.link.replies import (
+    AgentMemory,
     BoardCheckpoint,
+    CountedWork,
     Identity,
     Inferred,
     Loaded,
-    Memory,
     Planned,
     Saved,
     Stepped,
-    Work,
     bookings_of,
     checked,
     checkpoints_of,
@@ -141,9 +141,9 @@ class Device:
         for at in range(0, len(data), BLOCK):
             self._session.request("write_tensor", tensor=tensor, offset=at, data=data[at : at + BLOCK])
 
-    def work(self) -> Work:
+    def work(self) -> CountedWork:
         """Return the multiply-accumulates and layer runs of the last step or run."""
-        return checked(Work, "work", self._session.request("work"))
+        return checked(CountedWork, "work", self._session.request("work"))
 
     def configure(self, configuration: Mapping[str, Any]) -> Planned:
         """Send the settings, as `MethodRequest.configuration` returns them; return the agent's memory plan."""
@@ -280,9 +280,9 @@ class Device:
         """Copy a slot of the board's flash over its trained tensors."""
         loaded_from(self._session.request("load_checkpoint", sequence=slot.sequence), slot)
 
-    def memory(self) -> Memory:
+    def memory(self) -> AgentMemory:
         """Return the agent's watermarks."""
-        return Memory.of(self._session.request("memory"))
+        return AgentMemory.of(self._session.request("memory"))
 
     def mlperf_tiny(self, model: str, energy: bool, task: int) -> None:
         """Let the agent answer MLPerf Tiny's serial commands until the next session begins."""

@@ -12,7 +12,7 @@ from hil.training.trial.second_sources.figures import Figures
 if TYPE_CHECKING:
     from hil.energy.capture import Capture
     from hil.energy.step_energy import EnergyResult
-    from hil.link.replies import Stepped, Work
+    from hil.link.replies import CountedWork, Stepped
     from hil.training.reference.methods import StepOutcome
     from hil.training.trial.latency_counts import Latency
     from hil.training.trial.prepare import Prepared
@@ -116,7 +116,7 @@ class LockStepOutcome:
     before: Evaluation | None = None
     evaluations: list[Evaluation] = field(default_factory=list)
     after: Evaluation | None = None
-    work: Work | None = None
+    work: CountedWork | None = None
     profile: Profile | None = None
     gradients: GradientMaps | None = None
     probed: list[bool] = field(default_factory=list)

@@ -6,7 +6,7 @@ import random
 import struct
 from dataclasses import dataclass, replace
 
-from hil.link.frames import Frame
+from hil.link.frames import LinkFrame
 from hil.link.messages import FORMATS, REPLY_BIT, WORDS, Fields, decode, description, encode
 
 MESSAGES = description()
@@ -40,14 +40,14 @@ class Mutator:
         self._rng = random.Random(seed)
         self.told: Told | None = None
 
-    def __call__(self, frame: Frame) -> list[Frame]:
+    def __call__(self, frame: LinkFrame) -> list[LinkFrame]:
         """Return what is sent in the place of an answer."""
         ways = [self._other_kind] + 2 * [self._bytes] + 5 * [self._field]
         frames, words = self._rng.choice(ways)(frame)
         self.told = Told(f"{_name(frame)}: {words}", any(_compared(frame, each) for each in frames))
         return frames
 
-    def _field(self, frame: Frame) -> tuple[list[Frame], str]:
+    def _field(self, frame: LinkFrame) -> tuple[list[LinkFrame], str]:
         fields = _fields(frame)
         if not fields:
             return self._bytes(frame)
@@ -120,7 +120,7 @@ class Mutator:
         at = self._rng.randrange(len(words))
         return (*words[:at], self._rng.choice([0, high, words[at] ^ 1, high >> 1]), *words[at + 1 :])
 
-    def _bytes(self, frame: Frame) -> tuple[list[Frame], str]:
+    def _bytes(self, frame: LinkFrame) -> tuple[list[LinkFrame], str]:
         body, rng = bytearray(frame.body), self._rng
         what = rng.choice(["flip", "cut", "more", "noise", "empty"])
         if what == "flip" and body:
@@ -135,7 +135,7 @@ class Mutator:
             body = bytearray()
         return [replace(frame, body=bytes(body[: MESSAGES.max_body]))], what
 
-    def _other_kind(self, frame: Frame) -> tuple[list[Frame], str]:
+    def _other_kind(self, frame: LinkFrame) -> tuple[list[LinkFrame], str]:
         rng = self._rng
         others = {
             "twice": [frame, frame], "another type": [replace(frame, type=rng.randrange(256))], "another reply before": [replace(frame, type=0x80 | rng.randrange(64)), frame],
@@ -153,17 +153,17 @@ class Mutator:
         return others[words], words
 
 
-def _name(frame: Frame) -> str:
+def _name(frame: LinkFrame) -> str:
     if frame.type in CONTROLS:
         return CONTROLS[frame.type].name
     return BY_ID[frame.type & ~REPLY_BIT].name
 
 
-def _fields(frame: Frame) -> Fields:
+def _fields(frame: LinkFrame) -> Fields:
     return CONTROLS[frame.type].fields if frame.type in CONTROLS else BY_ID[frame.type & ~REPLY_BIT].reply
 
 
-def _compared(honest: Frame, sent: Frame) -> bool:
+def _compared(honest: LinkFrame, sent: LinkFrame) -> bool:
     """Whether a frame would be taken for the honest one's reply, and tells another value of what is compared."""
     if (sent.type, sent.session, sent.seq) != (honest.type, honest.session, honest.seq):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hil.link.frames import Frame, FrameReader
+from hil.link.frames import FrameReader, LinkFrame
 from hil.link.messages import REPLY_BIT, decode, description
 from hil.rig import Rig
 from hil.rig_toml import Bench
@@ -27,7 +27,7 @@ ERROR = description().controls["error"].id
 class Sniff(Harm):
     """Listens to one direction; `wrong`: the digests of the first step arrive with another bit."""
 
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[LinkFrame] = field(default_factory=list)
     wrong: bool = False
     reader: FrameReader = field(default_factory=FrameReader)
 
@@ -66,7 +66,7 @@ def recorded(folder: Path) -> Records:
     return records
 
 
-def _pairs(asked: list[Frame], said: list[Frame]) -> Records:
+def _pairs(asked: list[LinkFrame], said: list[LinkFrame]) -> Records:
     """Return each request with the reply that has its number, once, without those of the step that a probe watches."""
     records, replies = Records(), {frame.seq: frame for frame in said if frame.type & REPLY_BIT or frame.type == ERROR}
     seen: set[int] = set()

@@ -15,7 +15,7 @@ from pathlib import Path
 from hil.boards import Board
 from hil.endpoints import Endpoints
 from hil.images import Image
-from hil.link.frames import Frame, FrameReader
+from hil.link.frames import FrameReader, LinkFrame
 from hil.link.messages import REPLY_BIT, description
 from hil.rig.rig import Taken
 from hil.rig_toml import Bench
@@ -26,7 +26,7 @@ CONTROLS = {name: control.id for name, control in description().controls.items()
 LONG = ("step", "part", "run", "infer", "save_checkpoint")  # answered by `ack` before the reply
 LOOK_S = 0.05
 
-Change = Callable[[Frame], list[Frame]]
+Change = Callable[[LinkFrame], list[LinkFrame]]
 
 
 @dataclass
@@ -39,11 +39,11 @@ class Records:
         default_factory=list
     )  # numbers of the answers of a trial that are replies, not control frames
 
-    def add(self, request: Frame, reply: Frame) -> None:
+    def add(self, request: LinkFrame, reply: LinkFrame) -> None:
         """Take a pair."""
         self.replies[self._key(request)].append((reply.type, reply.body))
 
-    def reply(self, request: Frame, before: Counter[tuple[int, bytes]]) -> tuple[int, bytes]:
+    def reply(self, request: LinkFrame, before: Counter[tuple[int, bytes]]) -> tuple[int, bytes]:
         """Return the reply to a request that has come as often as `before` says; the last one again where it comes more often."""
         key = self._key(request)
         found = self.replies.get(key)
@@ -53,7 +53,7 @@ class Records:
         return found[min(before[key], len(found)) - 1]
 
     @staticmethod
-    def _key(request: Frame) -> tuple[int, bytes]:
+    def _key(request: LinkFrame) -> tuple[int, bytes]:
         return request.type, b"" if REQUESTS[request.type].name == "hello" else request.body
 
 
@@ -80,12 +80,12 @@ class ReplayedBoard:
     ) -> None:
         self._records, self._number, self._change, self._heard = records, number, change, heard
         self.sent, self.bench = 0, Bench()
-        self.changed: tuple[Frame, list[Frame]] | None = None
+        self.changed: tuple[LinkFrame, list[LinkFrame]] | None = None
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
         self.path = os.ttyname(self._slave)
         self._reader, self._before = FrameReader(), Counter[tuple[int, bytes]]()
-        self._session, self._expected, self._kept = 0, 0, Frame(0, 0, 0)
+        self._session, self._expected, self._kept = 0, 0, LinkFrame(0, 0, 0)
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run, name="replayed", daemon=True)
         self._thread.start()
@@ -109,7 +109,7 @@ class ReplayedBoard:
                 for frame in self._reader.feed(os.read(self._master, 65536)):
                     self._take(frame)
 
-    def _take(self, frame: Frame) -> None:
+    def _take(self, frame: LinkFrame) -> None:
         name = REQUESTS[frame.type].name
         if name == "hello":
             if frame.session != self._session or not self._expected:
@@ -131,14 +131,14 @@ class ReplayedBoard:
         else:
             self._control("ack" if 0 < (self._expected - frame.seq) & 0xFFFF < 0x8000 else "nak", frame.seq)
 
-    def _answer(self, request: Frame, kind: int, body: bytes) -> None:
-        self._kept = Frame(kind, self._session, request.seq, body)
+    def _answer(self, request: LinkFrame, kind: int, body: bytes) -> None:
+        self._kept = LinkFrame(kind, self._session, request.seq, body)
         self._send(self._kept)
 
     def _control(self, name: str, seq: int) -> None:
-        self._send(Frame(CONTROLS[name], self._session, seq, self._expected.to_bytes(2, "little")))
+        self._send(LinkFrame(CONTROLS[name], self._session, seq, self._expected.to_bytes(2, "little")))
 
-    def _send(self, frame: Frame) -> None:
+    def _send(self, frame: LinkFrame) -> None:
         frames = [frame]
         if self._heard is not None:
             self._heard(frame.type)
@@ -150,7 +150,7 @@ class ReplayedBoard:
         for each in frames:
             self._write(each)
 
-    def _write(self, frame: Frame) -> None:
+    def _write(self, frame: LinkFrame) -> None:
         data = frame.encode()
         while data and not self._ends.is_set():
             data = data[os.write(self._master, data) :]

@@ -18,7 +18,7 @@ from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.images import image_of
 from hil.rig import Rig
-from hil.rig.discover import Device
+from hil.rig.discover import AttachedDevice
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import start_virtual
 from hil.targets.probe import Probe
@@ -27,10 +27,10 @@ from hil.trial import TrialSpec, run_trial
 from tests.device_at import device_at
 
 BOARD = boards.load("stm32h7b3")
-PROBE = Device("probe", "STMicroelectronics STLINK-V3", "0672FF303435554157121019")
+PROBE = AttachedDevice("probe", "STMicroelectronics STLINK-V3", "0672FF303435554157121019")
 
 
-def look(devices: list[Device], **entry: str) -> list[Check]:
+def look(devices: list[AttachedDevice], **entry: str) -> list[Check]:
     return [check for check in examine(Bench(board=[BenchBoard(name=BOARD.name, **entry)]), devices) if check.board]
 
 

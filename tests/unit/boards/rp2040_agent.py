@@ -9,7 +9,7 @@ import pytest
 
 from hil import boards
 from hil.images import image_of
-from hil.link.frames import Frame, parse
+from hil.link.frames import LinkFrame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip.machine import Pace
 from hil.standins.virtual.chip.rp2040.chip import Rp2040
@@ -53,7 +53,7 @@ class Pico:
         request = messages.requests["hello"]
         body = encode(request.request, {"nonce": 0x5EED_0042, "protocol": messages.protocol})
         self.sent.clear()
-        self.chip.uart0.feed(Frame(request.id, 0x42, 0, body).encode())
+        self.chip.uart0.feed(LinkFrame(request.id, 0x42, 0, body).encode())
         self.rest()
         *noise, reply, behind = bytes(self.sent).split(b"\0")
         assert not any(noise) and not behind, self.log

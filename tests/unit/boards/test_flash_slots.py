@@ -11,7 +11,7 @@ import pytest
 
 from hil import boards
 from hil.images import image_of
-from hil.link.frames import Frame, parse
+from hil.link.frames import LinkFrame, parse
 from hil.link.messages import decode, description, encode
 from hil.link.replies import BoardCheckpoint, checkpoints_of
 from hil.standins.virtual import boards as virtual
@@ -102,7 +102,9 @@ class Emulated:
         """Send a request; return its reply, or of an error its code by name."""
         request = MESSAGES.requests[name]
         self.seq += 1
-        self.chip.serial.feed(Frame(request.id, self.nonce & 0xFF, self.seq, encode(request.request, values)).encode())
+        self.chip.serial.feed(
+            LinkFrame(request.id, self.nonce & 0xFF, self.seq, encode(request.request, values)).encode()
+        )
         self.rest()
         frames = [frame for frame in map(parse, bytes(self.sent).split(b"\0")) if frame is not None]
         self.sent.clear()

@@ -14,7 +14,7 @@ import pytest
 
 from hil import boards
 from hil.images import image_of
-from hil.link.frames import Frame, parse
+from hil.link.frames import LinkFrame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip.imxrt1062.chip import Imxrt1062
 from hil.standins.virtual.chip.machine import Pace
@@ -54,9 +54,9 @@ class Teensy:
         self.chip.serial.feed(data)
         self.rest()
 
-    def ask(self, name: str, seq: int) -> list[Frame | None]:
+    def ask(self, name: str, seq: int) -> list[LinkFrame | None]:
         """Send a request without a body; return what comes back."""
-        self.receive(Frame(description().requests[name].id, 0x42, seq).encode())
+        self.receive(LinkFrame(description().requests[name].id, 0x42, seq).encode())
         return [parse(part) for part in bytes(self.sent).split(b"\0") if part]
 
     def hello(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Teensy:
         messages = description()
         request = messages.requests["hello"]
         body = encode(request.request, {"nonce": 0x5EED_0042, "protocol": messages.protocol})
-        self.receive(Frame(request.id, 0x42, 0, body).encode())
+        self.receive(LinkFrame(request.id, 0x42, 0, body).encode())
         replies = [parse(part) for part in bytes(self.sent).split(b"\0") if part]
         assert len(replies) == 1 and replies[0] is not None, (self.log, self.sent)
         return decode(request.reply, replies[0].body)
@@ -104,7 +104,7 @@ def test_it_leaves_for_the_loader_chip_once_it_has_answered() -> None:
     board = Teensy()
     check(board)
     before = board.chip.clock.now
-    assert board.ask("boot_loader", 1) == [Frame(0x92, 0x42, 1)]
+    assert board.ask("boot_loader", 1) == [LinkFrame(0x92, 0x42, 1)]
     assert board.chip.halting.halted and board.chip.clock.now - before >= 50e9, "a full queue had the time to leave"
     assert board.log[-1].endswith("has started the boot loader (BKPT #251): the board waits in HalfKay")
     assert board.ask("echo", 2) == [], "nobody is there any more"
@@ -126,10 +126,10 @@ def test_without_the_loader_chip_it_stays_or_a_probe_has_it(left_on: int) -> Non
     (reply,) = board.ask("boot_loader", 1)
     messages = description()
     if left_on:
-        assert reply == Frame(0x92, 0x42, 1) and board.chip.halting.halted
+        assert reply == LinkFrame(0x92, 0x42, 1) and board.chip.halting.halted
     else:
         assert reply is not None and messages.errors[reply.body[0]] == "no_boot_loader"
-        assert board.ask("echo", 2) == [Frame(0x8C, 0x42, 2)]
+        assert board.ask("echo", 2) == [LinkFrame(0x8C, 0x42, 2)]
     assert not any("loader chip" in line for line in board.log)
 
 

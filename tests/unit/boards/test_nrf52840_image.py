@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hil import boards
 from hil.images import image_of
-from hil.link.frames import Frame, parse
+from hil.link.frames import LinkFrame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.machine import Pace
@@ -60,7 +60,7 @@ class Dk:
         request = messages.requests["hello"]
         body = encode(request.request, {"nonce": 0x5EED_0042, "protocol": messages.protocol})
         noise = b"".join(b"\0" + piece.replace(b"\0", b"\1") + b"\0" for piece in before)
-        data = noise + b"\0" + Frame(request.id, 0x42, 0, body).encode()
+        data = noise + b"\0" + LinkFrame(request.id, 0x42, 0, body).encode()
         self.sent.clear()
         size = len(data) // (len(gaps) + 1) + 1
         for start, gap in zip(range(0, len(data), size), (*gaps, 0), strict=False):

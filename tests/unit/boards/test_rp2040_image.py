@@ -9,7 +9,7 @@ from rp2040_agent import Pico
 
 from hil import boards
 from hil.images import image_of
-from hil.link.frames import Frame, parse
+from hil.link.frames import LinkFrame, parse
 from hil.link.messages import description
 
 SET, CLEAR = 0x2000, 0x3000  # atomic aliases (RP2040 data sheet, 2.1.2)
@@ -81,14 +81,14 @@ def test_it_leaves_for_usb_boot_once_it_has_answered() -> None:
     pico.hello()
     before = pico.chip.clock.now
 
-    def ask(name: str, seq: int) -> list[Frame | None]:
+    def ask(name: str, seq: int) -> list[LinkFrame | None]:
         pico.sent.clear()
-        pico.chip.uart0.feed(Frame(description().requests[name].id, 0x42, seq).encode())
+        pico.chip.uart0.feed(LinkFrame(description().requests[name].id, 0x42, seq).encode())
         pico.rest()
         return [parse(part) for part in bytes(pico.sent).split(b"\0") if part]
 
-    assert ask("echo", 1) == [Frame(0x8C, 0x42, 1)]
-    assert ask("boot_loader", 2) == [Frame(0x92, 0x42, 2)]
+    assert ask("echo", 1) == [LinkFrame(0x8C, 0x42, 1)]
+    assert ask("boot_loader", 2) == [LinkFrame(0x92, 0x42, 2)]
     assert pico.chip.clock.now - before >= 50e9, "a full queue had the time to leave"
     assert pico.log[-1] == "boot ROM: the program has started the boot loader: the chip waits in USB boot"
     assert pico.chip.clock.hz == 48_000_000 and pico.chip.fault is None

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rp2040_agent import Pico
 
-from hil.link.frames import Frame, parse
+from hil.link.frames import LinkFrame, parse
 from hil.link.messages import decode, description, encode
 
 BYTE_PS = 10 * 10**12 // 921_600
@@ -33,7 +33,7 @@ class Asker:
 
     def request(self, data: bytes) -> bytes:
         self.seq = (self.seq + 1) & 0xFF
-        return Frame(ECHO.id, 0x42, self.seq, encode(ECHO.request, {"data": data})).encode()
+        return LinkFrame(ECHO.id, 0x42, self.seq, encode(ECHO.request, {"data": data})).encode()
 
     def replies(self) -> list[bytes]:
         frames = [parse(part) for part in bytes(self.pico.sent).split(b"\0") if part]

@@ -10,7 +10,7 @@ import pytest
 
 from hil import boards
 from hil.images import image_of
-from hil.link.frames import Frame, parse
+from hil.link.frames import LinkFrame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.machine import Pace
@@ -44,7 +44,7 @@ class Disco:
                 return
         pytest.fail("the program does not come to rest")
 
-    def frames(self) -> list[Frame]:
+    def frames(self) -> list[LinkFrame]:
         """Return the frames that have been sent, and forget them."""
         *parts, behind = bytes(self.sent).split(b"\0")
         self.sent.clear()
@@ -55,7 +55,7 @@ class Disco:
     def hello(self) -> dict[str, Any]:
         request = MESSAGES.requests["hello"]
         body = encode(request.request, {"nonce": NONCE, "protocol": MESSAGES.protocol})
-        self.chip.usart1.feed(Frame(request.id, NONCE & 0xFF, 0, body).encode())
+        self.chip.usart1.feed(LinkFrame(request.id, NONCE & 0xFF, 0, body).encode())
         self.rest()
         (reply,) = self.frames()
         return decode(request.reply, reply.body)
@@ -111,16 +111,16 @@ def test_the_ring_goes_round_many_times_without_losing_a_byte() -> None:
     identity = MESSAGES.requests["echo"].id
     for number in range(1, 21):
         body = os.urandom(1024 - number)
-        disco.chip.usart1.feed(Frame(identity, NONCE & 0xFF, number, body).encode())
+        disco.chip.usart1.feed(LinkFrame(identity, NONCE & 0xFF, number, body).encode())
         disco.rest()
-        assert disco.frames() == [Frame(identity | 0x80, NONCE & 0xFF, number, body)]
+        assert disco.frames() == [LinkFrame(identity | 0x80, NONCE & 0xFF, number, body)]
 
 
 def test_a_wake_up_takes_half_a_ring_not_a_byte() -> None:
     disco = Disco()
     disco.hello()
     sleeps = len(disco.chip.clock.sleeps)
-    disco.chip.usart1.feed(Frame(MESSAGES.requests["echo"].id, NONCE & 0xFF, 1, os.urandom(1000)).encode())
+    disco.chip.usart1.feed(LinkFrame(MESSAGES.requests["echo"].id, NONCE & 0xFF, 1, os.urandom(1000)).encode())
     disco.rest()
     assert len(disco.frames()) == 1
     assert len(disco.chip.clock.sleeps) - sleeps < 20
@@ -130,7 +130,7 @@ def test_a_fault_is_reported_behind_what_is_being_sent() -> None:
     disco = Disco()
     disco.hello()
     body = os.urandom(400)
-    disco.chip.usart1.feed(Frame(MESSAGES.requests["echo"].id, NONCE & 0xFF, 1, body).encode())
+    disco.chip.usart1.feed(LinkFrame(MESSAGES.requests["echo"].id, NONCE & 0xFF, 1, body).encode())
     while (
         len(disco.sent) < 300 or not disco.chip.asleep
     ):  # the first of its two blocks has left, the DMA has the second

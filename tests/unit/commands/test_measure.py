@@ -20,7 +20,7 @@ from rich.console import Console
 from hil.benchmarks.energy.virtual_meters import BY_SOCKET, Parts, metered
 from hil.commands.main import main as hil
 from hil.commands.measure import main
-from hil.commands.power import History, Watched, spark, watch, with_prefix
+from hil.commands.power import PowerHistory, WatchOptions, spark, watch, with_prefix
 from hil.energy import data_sheet
 from hil.energy.data_sheet import known_meters, load_data_sheet
 from hil.energy.interval_figures import evaluate
@@ -166,7 +166,7 @@ def test_a_reading_by_hand_needs_an_accuracy(tmp_path: Path, accuracy: str, caps
 
 
 def test_the_past_of_a_watch() -> None:
-    rng, past = np.random.default_rng(1), History()
+    rng, past = np.random.default_rng(1), PowerHistory()
     looks = [rng.uniform(0, 1, n) for n in (3, 0, 100, 1)]
     for one in looks:
         past.add(one, 0.5)
@@ -195,12 +195,12 @@ def test_with_prefix(value: float, text: str) -> None:
 def test_a_watch() -> None:
     meter, time = lpm01a([(0, 0.01), (2.0, 0.03)], [])
     meter.configure(Setting(3.3, 0.05, 0.001, 0.1, 0.5))
-    screen, past = io.StringIO(), History()
+    screen, past = io.StringIO(), PowerHistory()
     watch(
         meter,
         past,
         Host(time.seconds, time.sleep),
-        Watched(0.5, 5.0, math.inf),
+        WatchOptions(0.5, 5.0, math.inf),
         Console(file=screen, width=100, force_terminal=True),
     )
     assert past.lowest_w == pytest.approx(0.033, rel=1e-3) and past.highest_w == pytest.approx(0.099, rel=1e-3)
@@ -213,16 +213,22 @@ def test_a_watch() -> None:
 
 def watched(
     key: str, levels: list[tuple[float, float]], seconds: float, edges: list[tuple[int, int]] | None = None
-) -> tuple[History, str]:
+) -> tuple[PowerHistory, str]:
     """Watch the twin of a meter behind its socket for some virtual seconds, on a range of about 0.1 A."""
     time, rng, sheet = VirtualTime(), np.random.default_rng(2), load_data_sheet(key)
     truth = ScriptedTrace(
         time, np.array([round(at * PS) for at, _ in levels]), np.array([a for _, a in levels]), edges or []
     )
-    host, screen, past = Host(time.seconds, time.sleep), io.StringIO(), History()
+    host, screen, past = Host(time.seconds, time.sleep), io.StringIO(), PowerHistory()
     with metered(key, Parts(truth, EXACT, rng, time), host) as meter:
         meter.configure(Setting(3.3, sheet.range_for(0.05).amperes, max(0.001, 1 / sheet.fastest_hz), 0.5, 0.5))
-        watch(meter, past, host, Watched(0.5, seconds, math.inf), Console(file=screen, width=160, force_terminal=True))
+        watch(
+            meter,
+            past,
+            host,
+            WatchOptions(0.5, seconds, math.inf),
+            Console(file=screen, width=160, force_terminal=True),
+        )
     return past, screen.getvalue()
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from hil.benchmarks.energy.virtual_meters import KEYS, Parts, metered
 from hil.commands.main import main as hil
 from hil.commands.measure import main
-from hil.commands.power import History, Watched, watch
+from hil.commands.power import PowerHistory, WatchOptions, watch
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.interval_figures import evaluate
 from hil.energy.provenance import provenance_of
@@ -218,14 +218,18 @@ def test_a_watch_says_that_its_meter_is_virtual(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(("range_a", "counts"), [(0.1, False), (1.0, True)])
 def test_a_watch_does_not_count_what_its_range_may_have_cut_off(range_a: float, counts: bool) -> None:
-    time, screen, past = VirtualTime(), io.StringIO(), History()
+    time, screen, past = VirtualTime(), io.StringIO(), PowerHistory()
     trace = ScriptedTrace(time, np.array([0]), np.array([0.3]), [])
     with served(Clamping(trace, EXACT, np.random.default_rng(1), time), SHEET.name) as session:
         host = Host(time.seconds, time.sleep)
         meter = Keithley2450(session, SHEET, host)
         meter.configure(Setting(VOLT, range_a, 0.01, 0.5, 0.5))
         watch(
-            meter, past, host, Watched(0.5, 2.0, range_a * VOLT), Console(file=screen, width=160, force_terminal=True)
+            meter,
+            past,
+            host,
+            WatchOptions(0.5, 2.0, range_a * VOLT),
+            Console(file=screen, width=160, force_terminal=True),
         )
     assert (past.readings > 0) == counts and ("end of the range" in screen.getvalue()) != counts
     assert past.missed_s == pytest.approx(0.0 if counts else 2.0, abs=0.5)

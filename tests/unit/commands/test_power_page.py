@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from hil.commands import power
-from hil.commands.power import History, Watched, main, watch
+from hil.commands.power import PowerHistory, WatchOptions, main, watch
 from hil.commands.power_server import PageServer
 from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import load_data_sheet
@@ -81,7 +81,7 @@ def data_of(page: str) -> dict:
 
 
 def test_the_page_follows_the_meter_and_is_saved_when_the_user_ends_it(tmp_path, capsys):
-    meter, path, history, seen = Source(), tmp_path / "out.html", History(), []
+    meter, path, history, seen = Source(), tmp_path / "out.html", PowerHistory(), []
     with pytest.raises(KeyboardInterrupt), power._page(path, meter, 3.3, history, 0.1) as publish:
         url = re.search(r"http://\S+(?=,)", capsys.readouterr().out)[0]
 
@@ -90,7 +90,7 @@ def test_the_page_follows_the_meter_and_is_saved_when_the_user_ends_it(tmp_path,
             seen.append(json.loads(ask(url, "data.json")[1]))
 
         assert 'data-every="100"' in ask(url, "")[1] and "connect-src 'self'" in ask(url, "")[1]
-        watch(meter, history, meter.host, Watched(0.1, 10.0, 10.0), Console(quiet=True), look)
+        watch(meter, history, meter.host, WatchOptions(0.1, 10.0, 10.0), Console(quiet=True), look)
     assert len(seen) == 8 and seen[2]["trouble"] == "overload" and seen[-1]["trouble"] == ""
     assert seen[-1]["figures"]["readings"] == 700 and seen[-1]["missed_s"] == pytest.approx(0.1)
     page = path.read_text()
@@ -102,9 +102,9 @@ def test_the_page_follows_the_meter_and_is_saved_when_the_user_ends_it(tmp_path,
 
 
 def test_the_energy_of_the_page_is_that_of_the_terminal(tmp_path):
-    meter, history = Source(), History()
+    meter, history = Source(), PowerHistory()
     with pytest.raises(KeyboardInterrupt):
-        watch(meter, history, meter.host, Watched(0.1, 10.0, 10.0), Console(quiet=True))
+        watch(meter, history, meter.host, WatchOptions(0.1, 10.0, 10.0), Console(quiet=True))
     t, energy, _, highest = history.trace.columns()
     assert energy[-1] == pytest.approx(history.energy_j) and np.nanmax(highest) == history.highest_w
     assert t[-1] == pytest.approx(0.8)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hil.commands import main as cli
-from hil.link.replies import Work
+from hil.link.replies import CountedWork
 from hil.training.experiments import command
 from hil.training.experiments.costs import measure
 from hil.training.experiments.pmt_costs import PmtCosts
@@ -27,7 +27,7 @@ def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
     """A board of 1 MHz on which MCUTrain differs."""
     assert folder.is_dir() and (spec.batch, spec.steps) == (1, 1)
     found = LockStepOutcome(prepare(spec), "virtual", 1_000_000)
-    found.sram, found.work = RamUse(Watermarks(1024, 1024, 1024)), Work(12_300_000, 1, 1)
+    found.sram, found.work = RamUse(Watermarks(1024, 1024, 1024)), CountedWork(12_300_000, 1, 1)
     found.steps.append(StepRow(0, 1, 1, 1, 1, 1, 1, 0, True, True, 0, CYCLES))
     end = End("fail", "a tensor differs.") if spec.method == "mcutrain" else End("pass")
     return Outcome(spec, reality="virtual", compared=found, end=end)

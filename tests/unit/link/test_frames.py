@@ -9,13 +9,13 @@ from cobs import cobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.link.frames import LONGEST, Frame, FrameReader, parse
+from hil.link.frames import LONGEST, FrameReader, LinkFrame, parse
 
-frame = st.builds(Frame, st.integers(0, 255), st.integers(0, 255), st.integers(0, 65535), st.binary(max_size=1024))
+frame = st.builds(LinkFrame, st.integers(0, 255), st.integers(0, 255), st.integers(0, 65535), st.binary(max_size=1024))
 
 
 @given(one=frame)
-def test_the_bytes_are_those_of_the_document(one: Frame) -> None:
+def test_the_bytes_are_those_of_the_document(one: LinkFrame) -> None:
     content = bytes([one.type, one.session, one.seq & 0xFF, one.seq >> 8]) + one.body
     wire = one.encode()
     assert wire[-1] == 0
@@ -28,12 +28,12 @@ def test_a_frame_byte_by_byte() -> None:
     assert zlib.crc32(b"123456789") == 0xCBF43926  # the published check value of this CRC
     crc = zlib.crc32(content).to_bytes(4, "little")
     assert 0 not in crc
-    assert Frame(0x0C, 0x78, 1, b"A").encode() == b"\x04\x0c\x78\x01\x06\x41" + crc + b"\0"
+    assert LinkFrame(0x0C, 0x78, 1, b"A").encode() == b"\x04\x0c\x78\x01\x06\x41" + crc + b"\0"
 
 
 @settings(max_examples=60)
 @given(frames=st.lists(frame, max_size=6), seed=st.integers(0, 2**32), noise=st.booleans())
-def test_chunks_do_not_matter(frames: list[Frame], seed: int, noise: bool) -> None:
+def test_chunks_do_not_matter(frames: list[LinkFrame], seed: int, noise: bool) -> None:
     rng = random.Random(seed)
     stream = b"".join(
         (rng.randbytes(5) + b"\0" if noise else b"") + b"\0" * rng.randrange(3) + f.encode() for f in frames
@@ -49,7 +49,7 @@ def test_chunks_do_not_matter(frames: list[Frame], seed: int, noise: bool) -> No
 
 @settings(max_examples=60)
 @given(frames=st.lists(frame, min_size=1, max_size=5), seed=st.integers(0, 2**32), flips=st.integers(1, 6))
-def test_flips_lose_frames_and_never_make_any(frames: list[Frame], seed: int, flips: int) -> None:
+def test_flips_lose_frames_and_never_make_any(frames: list[LinkFrame], seed: int, flips: int) -> None:
     rng = random.Random(seed)
     wires = [bytearray(one.encode()) for one in frames]
     hit = set()
@@ -68,7 +68,7 @@ def test_flips_lose_frames_and_never_make_any(frames: list[Frame], seed: int, fl
 
 
 def test_every_single_flip_of_a_frame_is_seen() -> None:
-    wire = Frame(7, 3, 500, bytes(range(40))).encode()[:-1]
+    wire = LinkFrame(7, 3, 500, bytes(range(40))).encode()[:-1]
     for bit in range(8 * len(wire)):
         broken = bytearray(wire)
         broken[bit // 8] ^= 1 << bit % 8
@@ -80,14 +80,14 @@ def test_noise_without_a_delimiter_is_forgotten() -> None:
     reader = FrameReader()
     for _ in range(100):
         assert reader.feed(b"\xaa" * 1000) == []
-    good = Frame(1, 2, 3, b"x")
+    good = LinkFrame(1, 2, 3, b"x")
     assert reader.feed(b"\0" + good.encode()) == [good]
     assert len(good.encode()) < LONGEST
     assert reader.damaged == 1
 
 
 def test_the_longest_frame_comes_through_in_single_bytes() -> None:
-    longest = Frame(3, 1, 9, b"\x11" * 1024)
+    longest = LinkFrame(3, 1, 9, b"\x11" * 1024)
     reader = FrameReader()
     came = [one for byte in longest.encode() for one in reader.feed(bytes([byte]))]
     assert came == [longest]

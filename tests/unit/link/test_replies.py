@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from hil.errors import DeviceFault
 from hil.link.messages import FORMATS, WORDS, description
 from hil.link.replies import (
+    AgentMemory,
     BoardCheckpoint,
+    CountedWork,
     Identity,
     ImplausibleReply,
     Inferred,
     Loaded,
-    Memory,
     Planned,
     Saved,
     Stepped,
-    Work,
     bookings_of,
     checked,
     checkpoints_of,
@@ -57,7 +57,7 @@ FROM = {  # request: how its reply is taken
     "hello": Identity.of, "load_end": lambda values: checked(Loaded, "load_end", values), "use_flash": lambda values: checked(Loaded, "use_flash", values),
     "configure": Planned.of,
     "step": lambda values: Stepped.of("step", values, 7, 2), "run": lambda values: Stepped.of("run", values, 7, 2), "infer": lambda values: Inferred.of(values, 3, 256),
-    "memory": Memory.of, "work": lambda values: checked(Work, "work", values), "laps": lambda values: laps_of(values, 2), "profile": lambda values: profile_of(values, 3), "bookings": bookings_of,
+    "memory": AgentMemory.of, "work": lambda values: checked(CountedWork, "work", values), "laps": lambda values: laps_of(values, 2), "profile": lambda values: profile_of(values, 3), "bookings": bookings_of,
     "checkpoints": checkpoints_of, "save_checkpoint": lambda values: Saved.of(values, 64),
     "load_checkpoint": lambda values: loaded_from(values, BoardCheckpoint(*SECOND)),
     "stretches": stretches_of, "digests": lambda values: digests_of("digests", values["digests"], 2),
@@ -86,7 +86,7 @@ def test_every_reply_with_a_field_is_taken_here() -> None:
 def test_what_can_be_is_taken() -> None:
     assert Identity.of(HELLO) == Identity("stm32h7b3", 2, 4, 4096, 280_000_000, "dwt")
     assert Stepped.of("step", STEP, 7, 2) == Stepped(7, 1.5, -0.0, CYCLES, (1, 2), -1)
-    assert Memory.of(MEMORY).arena_peak == 100
+    assert AgentMemory.of(MEMORY).arena_peak == 100
     assert laps_of({"cycles": tuple(range(8))}, 2) == [(0, 1, 2, 3), (4, 5, 6, 7)]
     assert len(laps_of({"cycles": tuple(range(128))}, 1000)) == 32
     assert profile_of({"cycles": (1, 2, 3, 4)}, 2) == ((1, 2), (3, 4))

@@ -18,10 +18,9 @@ from hil.errors import Blocked
 from hil.images import image_of
 from hil.standins.renode import process
 from hil.standins.renode.conversation import RenodeMachine, boot, instructions, number
-from hil.standins.renode.environment import private_environment
 from hil.standins.renode.line import RenodeLine
 from hil.standins.renode.platform import description, load_platform
-from hil.standins.renode.process import RenodeProcess
+from hil.standins.renode.process import RenodeProcess, private_environment
 from hil.standins.renode.robot import Robot
 
 pytest.importorskip("unicorn")

@@ -9,7 +9,7 @@ import pytest
 
 from hil import boards
 from hil.images import Image, image_of
-from hil.link.frames import Frame
+from hil.link.frames import LinkFrame
 from hil.link.messages import description as messages
 from hil.link.messages import encode
 from hil.standins.renode import modelled
@@ -62,7 +62,7 @@ def answer(machine: Machine) -> bytes:
     machine.uart.send = send
     hello = messages().requests["hello"]
     body = encode(hello.request, {"nonce": NONCE, "protocol": messages().protocol})
-    machine.uart.receive(b"\0" + Frame(hello.id, NONCE & 0xFF, 0, body).encode())
+    machine.uart.receive(b"\0" + LinkFrame(hello.id, NONCE & 0xFF, 0, body).encode())
     waiting = "waiting" if hasattr(machine.uart, "waiting") else "received"
     setattr(machine.uart, waiting, Endless(getattr(machine.uart, waiting)))
     machine.run(ANSWER_US)

@@ -21,8 +21,7 @@ from hil.standins import StandIn
 from hil.standins import process as standin_process
 from hil.standins.process import STOP_AFTER_S
 from hil.standins.renode import installed, modelled, start_renode
-from hil.standins.renode.environment import private_environment
-from hil.standins.renode.process import RenodeProcess
+from hil.standins.renode.process import RenodeProcess, private_environment
 from hil.training.trial.device import Device
 from tests.device_at import device_at
 

@@ -20,7 +20,7 @@ from hil.energy.live_trace import LiveTrace
 from hil.record import AskedTest, RunWriter, TrialExtras
 from hil.record.checks.junit import TAGS
 from hil.report import formats, render, render_single
-from hil.report.power_page import Watched, power_page, watched_data
+from hil.report.power_page import WatchedMeter, power_page, watched_data
 
 from .chromium import Chromium, find
 from .conftest import (
@@ -449,7 +449,7 @@ def test_the_life_of_a_battery_follows_its_inputs(folder, browser):
 
 def test_the_page_of_a_watched_meter_grows_and_opens_without_a_server(browser, tmp_path):
     trace = LiveTrace()
-    watched = Watched("Joulescope JS220", "u/js220/<1>", 3.3, "measured", datetime(2026, 1, 2, 3, 4, 5))
+    watched = WatchedMeter("Joulescope JS220", "u/js220/<1>", 3.3, "measured", datetime(2026, 1, 2, 3, 4, 5))
 
     def data():
         figures = {

@@ -12,7 +12,7 @@ from hil.report import render, render_single
 from hil.report.compare.comparison import compare
 from hil.report.compare.page import write_page
 from hil.report.compare.sides import read_side
-from hil.report.power_page import Watched, power_page, watched_data
+from hil.report.power_page import WatchedMeter, power_page, watched_data
 from hil.report.scripts import allowed
 
 from .conftest import WHOLE, make_captures, make_steps, make_trial
@@ -34,7 +34,7 @@ def pages(record, tmp_path):
     write_page(compare(side, side), tmp_path / "compare.html")
     found["compare"] = (tmp_path / "compare.html").read_text()
     data = watched_data(LiveTrace(), FIGURES, 0.0, "", 3.3)
-    found["power"] = power_page(Watched("meter", "1", 3.3, "measured", datetime(2026, 1, 2)), data, 0.5)
+    found["power"] = power_page(WatchedMeter("meter", "1", 3.3, "measured", datetime(2026, 1, 2)), data, 0.5)
     found["history"] = page_of(tmp_path, [series_of([0.1, 0.2, 0.4])], runs_of(3))
     made_soak().write(folder)
     found["soak"] = render(folder).read_text()

@@ -11,7 +11,7 @@ import pytest
 
 from hil.commands import devices
 from hil.commands.main import main
-from hil.rig.discover import Device
+from hil.rig.discover import AttachedDevice
 from hil.targets import flash_cycles
 
 RIG = """
@@ -45,7 +45,7 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / flash_cycles.FILE).write_text(json.dumps(COUNTED))
     monkeypatch.setattr(
-        devices, "attached", lambda: [Device("port", "FTDI adapter", "A50285BI", "1-2", "/dev/ttyUSB0")]
+        devices, "attached", lambda: [AttachedDevice("port", "FTDI adapter", "A50285BI", "1-2", "/dev/ttyUSB0")]
     )
     (tmp_path / "rig.toml").write_text(RIG)
     return tmp_path / "rig.toml"

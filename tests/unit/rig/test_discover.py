@@ -10,7 +10,7 @@ import serial.tools.list_ports
 from pyocd.core.helpers import ConnectHelper
 
 from hil.rig import discover
-from hil.rig.discover import Device
+from hil.rig.discover import AttachedDevice
 
 ST_LINK = "0672FF303435554157121019"
 
@@ -39,7 +39,9 @@ def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_meters_are_usbtmc_instruments_by_their_visa_name(bus: Path) -> None:
-    assert discover.meters() == [Device("meter", "thing 2450", "USB0::0x05E6::0x2450::04412345::0::INSTR", "1-3.1")]
+    assert discover.meters() == [
+        AttachedDevice("meter", "thing 2450", "USB0::0x05E6::0x2450::04412345::0::INSTR", "1-3.1")
+    ]
 
 
 def test_boot_loaders(bus: Path, tmp_path: Path) -> None:
@@ -53,8 +55,8 @@ def test_boot_loaders(bus: Path, tmp_path: Path) -> None:
         f"/dev/sdc1 {tmp_path} vfat rw 0 0\n"
     )
     assert discover.boot_loaders(mounts) == [
-        Device("boot loader", "Teensy HalfKay thing 0478", "000ABC12", "1-4"),
-        Device("boot loader", "Raspberry Pi RP2", "RPI-RP2", str(drive)),
+        AttachedDevice("boot loader", "Teensy HalfKay thing 0478", "000ABC12", "1-4"),
+        AttachedDevice("boot loader", "Raspberry Pi RP2", "RPI-RP2", str(drive)),
     ]
     assert discover.boot_loaders(tmp_path / "none")[1:] == []
 
@@ -71,8 +73,8 @@ def test_probes_are_those_of_pyocd_with_the_place_of_their_usb_device(
     ]
     monkeypatch.setattr(ConnectHelper, "get_all_connected_probes", lambda **_: found)
     assert discover.probes() == [
-        Device("probe", "STMicroelectronics STLINK-V3", ST_LINK, "1-2", target="stm32h7b3lihxq"),
-        Device("probe", "Arm DAPLink", "9904"),
+        AttachedDevice("probe", "STMicroelectronics STLINK-V3", ST_LINK, "1-2", target="stm32h7b3lihxq"),
+        AttachedDevice("probe", "Arm DAPLink", "9904"),
     ]
 
 
@@ -90,8 +92,8 @@ def test_ports_without_a_usb_device_are_left_out(monkeypatch: pytest.MonkeyPatch
     ]  # fmt: skip
     monkeypatch.setattr(serial.tools.list_ports, "comports", lambda: _Sortable(ports))
     assert discover.ports() == [
-        Device("port", "STMicroelectronics STLINK-V3", ST_LINK, "1-2:1.2", "/dev/ttyACM0"),
-        Device("port", "1A86:7523", "/dev/ttyUSB0", "1-5", "/dev/ttyUSB0"),
+        AttachedDevice("port", "STMicroelectronics STLINK-V3", ST_LINK, "1-2:1.2", "/dev/ttyACM0"),
+        AttachedDevice("port", "1A86:7523", "/dev/ttyUSB0", "1-5", "/dev/ttyUSB0"),
     ]
 
 

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from hil.errors import RigError
-from hil.rig.discover import Device
+from hil.rig.discover import AttachedDevice
 from hil.rig.initial_config import tables, write_initial
 from hil.rig_toml import read_bench
 
-PROBE = Device("probe", "STMicroelectronics STLINK-V3", "0672FF30", "1-2", target="stm32h7b3lihxq")
-PORT = Device("port", "STMicroelectronics STLINK-V3", "0672FF30", "1-2:1.2", "/dev/ttyACM0")
-J_LINK = Device("probe", "SEGGER J-Link", "683123456", "1-6")
-J_LINK_PORTS = [Device("port", "SEGGER J-Link", "000683123456", f"1-6:1.{n}", f"/dev/ttyACM{n}") for n in (1, 2)]
-LONELY = Device("port", "FTDI", "A50285BI", "1-7", "/dev/ttyUSB0")
+PROBE = AttachedDevice("probe", "STMicroelectronics STLINK-V3", "0672FF30", "1-2", target="stm32h7b3lihxq")
+PORT = AttachedDevice("port", "STMicroelectronics STLINK-V3", "0672FF30", "1-2:1.2", "/dev/ttyACM0")
+J_LINK = AttachedDevice("probe", "SEGGER J-Link", "683123456", "1-6")
+J_LINK_PORTS = [
+    AttachedDevice("port", "SEGGER J-Link", "000683123456", f"1-6:1.{n}", f"/dev/ttyACM{n}") for n in (1, 2)
+]
+LONELY = AttachedDevice("port", "FTDI", "A50285BI", "1-7", "/dev/ttyUSB0")
 
 
 @pytest.fixture

@@ -16,9 +16,8 @@ from hil import boards
 from hil.errors import Blocked
 from hil.images import Image, image_of
 from hil.targets import uf2
-from hil.targets.uf2 import Uf2
+from hil.targets.uf2 import Uf2, uf2_of
 from hil.targets.uf2_drives import drives
-from hil.targets.uf2_file import uf2_of
 
 PICO = boards.load("rp2040")
 XIP, SIZE = 0x1000_0000, 0x20_0000

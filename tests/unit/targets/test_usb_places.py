@@ -11,7 +11,7 @@ from pyocd.probe.pydapaccess.interface import pyusb_v2_backend as backend
 from hil.commands.doctor import _attached
 from hil.errors import Blocked, RigError
 from hil.rig import discover
-from hil.rig.discover import Device
+from hil.rig.discover import AttachedDevice
 from hil.rig.initial_config import tables
 from hil.rig_toml import BenchBoard
 from hil.targets import pyocd_session, usb_places
@@ -56,7 +56,7 @@ def test_a_probe_without_a_number_keeps_its_name_when_it_is_plugged_in_again(bus
     for address in (7, 8):
         bus.attach({"1-2.3": address})
         assert discover.probes() == [
-            Device("probe", "Nobody Nameless CMSIS-DAP (no serial number)", "usb:1-2.3", "1-2.3")
+            AttachedDevice("probe", "Nobody Nameless CMSIS-DAP (no serial number)", "usb:1-2.3", "1-2.3")
         ]
         assert PyocdSession().attached("usb:1-2.3") and not PyocdSession().attached("usb:1-2.4")
 
@@ -89,13 +89,13 @@ def test_without_places_it_has_no_name(bus: Bus, tmp_path: Path) -> None:
     """As on a system that does not show where a device is plugged in."""
     bus.attach({"1-2": 7})
     (tmp_path / "1-2" / "busnum").unlink()
-    assert discover.probes() == [Device("probe", "Nobody Nameless CMSIS-DAP (no serial number)", "")]
+    assert discover.probes() == [AttachedDevice("probe", "Nobody Nameless CMSIS-DAP (no serial number)", "")]
     assert '# probe = "usb:..."' in tables(discover.probes())
 
 
 def test_hil_init_writes_the_place(bus: Bus) -> None:
     bus.attach({"1-2.3": 7})
-    port = Device("port", "Nobody", "/dev/ttyACM0", "1-2.3:1.1", "/dev/ttyACM0")
+    port = AttachedDevice("port", "Nobody", "/dev/ttyACM0", "1-2.3:1.1", "/dev/ttyACM0")
     written = tables([*discover.probes(), port])
     assert 'probe = "usb:1-2.3"   # it has no serial number: the place where it is plugged in' in written
     assert 'serial = "/dev/ttyACM0"' in written

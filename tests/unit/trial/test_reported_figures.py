@@ -15,7 +15,7 @@ from hil.errors import DeviceFault
 from hil.images import image_of
 from hil.link.pending_request import RequestTime
 from hil.link.replies import MOST_LAPS, Identity, Stepped
-from hil.link.replies import Memory as Said
+from hil.link.replies import AgentMemory as Said
 from hil.training.methods.elasticzo_int8 import ElasticZoInt8
 from hil.training.methods.elasticzo_settings import Settings
 from hil.training.methods.figures import LeastCycles, products_inside

@@ -12,7 +12,7 @@ from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.core import ArmCore, RunEnd
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 
 from . import programs
 
@@ -21,7 +21,7 @@ WFI = 0xBF30
 
 
 def make_core() -> ArmCore:
-    memories = Memory("flash", FLASH, 0x10000, writable=False), Memory("ram", RAM, 0x10000)
+    memories = PhysicalMemory("flash", FLASH, 0x10000, writable=False), PhysicalMemory("ram", RAM, 0x10000)
     return ArmCore(memories, (), lambda address, size: 0, lambda address, size, value: None, UC_CPU_ARM_CORTEX_M7)
 
 

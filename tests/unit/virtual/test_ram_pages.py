@@ -16,7 +16,7 @@ from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import page_hook
 from hil.standins.virtual.chip.core import ArmCore, RunEnd
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.page_hook import PageSlot
 
 from .conftest import Board
@@ -29,7 +29,7 @@ RETURNS, WFI = 0x4770, 0xBF30
 
 def make_core() -> ArmCore:
     memories = (
-        Memory("flash", FLASH, 0x10000, writable=False), Memory("ram", RAM, RAM_SIZE), Memory("second", SECOND, 0x1000),
+        PhysicalMemory("flash", FLASH, 0x10000, writable=False), PhysicalMemory("ram", RAM, RAM_SIZE), PhysicalMemory("second", SECOND, 0x1000),
     )  # fmt: skip
     return ArmCore(memories, (), lambda address, size: 0, lambda address, size, value: None, UC_CPU_ARM_CORTEX_M7)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
 
-from hil.standins.virtual.boards import BoardModel, Log, OnPin, Send, one_port
+from hil.standins.virtual.boards import BoardModel, one_port
 from hil.standins.virtual.chip.imxrt1062.chip import Imxrt1062
 from hil.standins.virtual.debug_port import PortId
 from hil.standins.virtual.meter.supply import Currents
@@ -15,8 +15,10 @@ PORT = PortId(dpidr=0x0BD11477, ap_idr=0x04770041, rom_table=0xE00FD003)  # SW-D
 CURRENTS = Currents(0.100, 0.060, 0.05, 5.0, "awake: PJRC, Teensy 4.0 at 600 MHz; asleep: assumed")
 
 
-def _chip(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Imxrt1062:
-    return Imxrt1062(rng, send, on_pin, log, LINE_BAUD)
-
-
-MODEL = BoardModel(_chip, one_port(PORT), reset_line=False, pin="{port}_IO{pin:02}", currents=CURRENTS)
+MODEL = BoardModel(
+    partial(Imxrt1062, line_baud=LINE_BAUD),
+    one_port(PORT),
+    reset_line=False,
+    pin="{port}_IO{pin:02}",
+    currents=CURRENTS,
+)

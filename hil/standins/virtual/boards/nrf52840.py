@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
 
-from hil.standins.virtual.boards import BoardModel, Log, OnPin, Send
+from hil.standins.virtual.boards import BoardModel
 from hil.standins.virtual.chip.nrf52840.chip import Nrf52840
 from hil.standins.virtual.meter.supply import Currents
 from hil.standins.virtual.nrf52840_port import debug_ports
@@ -15,8 +15,6 @@ LINE_BAUD = 1_000_000  # baud rate of the J-Link's serial port, which cannot do 
 CURRENTS = Currents(0.0063, 0.0015, 0.001, 3.0, "of the order of the Product Specification, from memory; assumed")
 
 
-def _chip(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Nrf52840:
-    return Nrf52840(rng, send, on_pin, log, LINE_BAUD)
-
-
-MODEL = BoardModel(_chip, debug_ports, reset_line=True, pin="P{port}.{pin:02d}", currents=CURRENTS)
+MODEL = BoardModel(
+    partial(Nrf52840, line_baud=LINE_BAUD), debug_ports, reset_line=True, pin="P{port}.{pin:02d}", currents=CURRENTS
+)

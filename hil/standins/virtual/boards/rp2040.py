@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
 
-from hil.standins.virtual.boards import BoardModel, Log, OnPin, Send
+from hil.standins.virtual.boards import BoardModel
 from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.chip.rp2040.chip import Rp2040
@@ -20,10 +20,6 @@ PORTS = tuple(PortId(0x0BC12477, 0x04770031, 0xE00FF003, target) for target in (
 CURRENTS = Currents(0.04324, 0.03124, 0.02, 3.3, "idle: FQT paper, table II; awake: assumed")
 
 
-def _chip(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Rp2040:
-    return Rp2040(rng, send, on_pin, log, LINE_BAUD)
-
-
 def _core_1(machine: Machine) -> Bus:
     assert isinstance(machine, Rp2040)
     return machine.core1
@@ -34,4 +30,4 @@ def _ports(runner: ChipRunner) -> list[DebugPort]:
     return [DebugPort(memory, identity) for memory, identity in zip(cores, PORTS, strict=True)]
 
 
-MODEL = BoardModel(_chip, _ports, reset_line=False, pin="{port}{pin}", currents=CURRENTS)
+MODEL = BoardModel(partial(Rp2040, line_baud=LINE_BAUD), _ports, reset_line=False, pin="{port}{pin}", currents=CURRENTS)

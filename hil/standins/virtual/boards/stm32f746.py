@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
 
-from hil.standins.virtual.boards import BoardModel, Log, OnPin, Send, one_port
+from hil.standins.virtual.boards import BoardModel, one_port
 from hil.standins.virtual.chip.stm32f746.chip import Stm32F746
 from hil.standins.virtual.debug_port import PortId
 from hil.standins.virtual.meter.supply import Currents
@@ -17,8 +17,6 @@ PORT = PortId(dpidr=0x5BA02477, ap_idr=0x74770001, rom_table=0xE00FD003)
 CURRENTS = Currents(0.110, 0.045, 0.008, 3.3, "of the order of DS10916; assumed")
 
 
-def _chip(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Stm32F746:
-    return Stm32F746(rng, send, on_pin, log, CRYSTAL_HZ)
-
-
-MODEL = BoardModel(_chip, one_port(PORT), reset_line=True, pin="P{port}{pin}", currents=CURRENTS)
+MODEL = BoardModel(
+    partial(Stm32F746, hse_hz=CRYSTAL_HZ), one_port(PORT), reset_line=True, pin="P{port}{pin}", currents=CURRENTS
+)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
 
-from hil.standins.virtual.boards import BoardModel, Log, OnPin, Send, one_port
+from hil.standins.virtual.boards import BoardModel, one_port
 from hil.standins.virtual.chip.stm32h7b3.chip import Stm32H7B3
 from hil.standins.virtual.debug_port import PortId
 from hil.standins.virtual.meter.supply import Currents
@@ -17,8 +17,6 @@ PORT = PortId(dpidr=0x6BA02477, ap_idr=0x84770001, rom_table=0xE00FE003)
 CURRENTS = Currents(0.095, 0.035, 0.008, 3.3, "of the order of DS13195; assumed")
 
 
-def _chip(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Stm32H7B3:
-    return Stm32H7B3(rng, send, on_pin, log, CRYSTAL_HZ)
-
-
-MODEL = BoardModel(_chip, one_port(PORT), reset_line=True, pin="P{port}{pin}", currents=CURRENTS)
+MODEL = BoardModel(
+    partial(Stm32H7B3, hse_hz=CRYSTAL_HZ), one_port(PORT), reset_line=True, pin="P{port}{pin}", currents=CURRENTS
+)

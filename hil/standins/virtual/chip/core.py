@@ -21,7 +21,7 @@ from hil.standins.virtual.chip.coverage import CoveredCode
 from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, RunEnd
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.mapping import MappedMemories, Read, Write
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.ram_pages import RamPages
 
 NOWHERE = 0xFFFFFFFE  # `until` of a run: an address that is never executed, because it is in the system space
@@ -45,7 +45,7 @@ class ArmCore(MappedMemories):
     """
 
     def __init__(
-        self, memories: tuple[Memory, ...], peripherals: tuple[tuple[int, int], ...], read: Read, write: Write,
+        self, memories: tuple[PhysicalMemory, ...], peripherals: tuple[tuple[int, int], ...], read: Read, write: Write,
         cpu: int,
     ) -> None:  # fmt: skip
         # Without UC_MODE_MCLASS, which silently makes every model a Cortex-M33. The CPU model sets the M profile.

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hil.standins.virtual.chip import debug
-from hil.standins.virtual.chip.breakpoints import WordBreakpoints
+from hil.standins.virtual.chip.debug import WordBreakpoints
 from hil.standins.virtual.chip.nvic import PEND_SV, SVCALL
 from hil.standins.virtual.chip.registers import Block, Register
 from hil.standins.virtual.chip.scb import ID, VECTKEY, SystemControlBlock

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hil.standins.virtual.chip import debug
-from hil.standins.virtual.chip.breakpoints import WordBreakpoints
 from hil.standins.virtual.chip.bus import Bus
+from hil.standins.virtual.chip.debug import WordBreakpoints
 from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.scb import ID, SystemControlBlock
 

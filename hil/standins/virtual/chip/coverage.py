@@ -6,7 +6,7 @@ import numpy as np
 
 from hil.images.executed import Executed
 from hil.standins.virtual.chip.count import MARGIN
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 
 
 class CoveredCode:
@@ -21,7 +21,7 @@ class CoveredCode:
         followed: uint8[MARGIN + halfwords of all regions + MARGIN, 2], by the index after the last halfword of a block.
     """
 
-    def __init__(self, regions: list[Memory]) -> None:
+    def __init__(self, regions: list[PhysicalMemory]) -> None:
         self._bases = np.array([memory.base for memory in regions], np.int64)
         sizes = [memory.size // 2 for memory in regions]
         self.first = [sum(sizes[:number]) for number in range(len(sizes))]

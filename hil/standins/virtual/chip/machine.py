@@ -23,7 +23,7 @@ from hil.standins.virtual.chip.ended import RunEnd
 from hil.standins.virtual.chip.exceptions import Exceptions
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.halting import HaltingDebug
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.reset import ResetAndPower
 from hil.standins.virtual.chip.synchronous import SynchronousFaults
@@ -49,7 +49,7 @@ class Machine(ResetAndPower):
     """
 
     def __init__(
-        self, spec: CoreSpec, memories: tuple[Memory, ...], peripherals: tuple[tuple[int, int], ...],
+        self, spec: CoreSpec, memories: tuple[PhysicalMemory, ...], peripherals: tuple[tuple[int, int], ...],
         log: Callable[[str], None],
     ) -> None:  # fmt: skip
         super().__init__()

@@ -9,7 +9,7 @@ import unicorn
 from unicorn.unicorn_py3.unicorn import uclib
 
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.memories import Memory, MemoryMap
+from hil.standins.virtual.chip.memories import MemoryMap, PhysicalMemory
 
 _READ, _WRITE, _FETCH = "read", "write", "fetch"
 _LAST_ADDRESS = 0xFFFF_FFFF
@@ -38,8 +38,8 @@ class MappedMemories(MemoryMap):
     """
 
     def __init__(
-        self, uc: unicorn.Uc, memories: tuple[Memory, ...], peripherals: tuple[tuple[int, int], ...], read: Read,
-        write: Write,
+        self, uc: unicorn.Uc, memories: tuple[PhysicalMemory, ...], peripherals: tuple[tuple[int, int], ...],
+        read: Read, write: Write,
     ) -> None:  # fmt: skip
         super().__init__(memories)
         self.uc = uc
@@ -107,7 +107,7 @@ class MappedMemories(MemoryMap):
     def break_soon(self) -> None:
         raise NotImplementedError
 
-    def _named(self, name: str) -> Memory:
+    def _named(self, name: str) -> PhysicalMemory:
         return next(m for m in self.memories if m.name == name)
 
     def _when_stopped(self, change: Callable[[], None]) -> None:
@@ -139,13 +139,13 @@ class MappedMemories(MemoryMap):
                     unicorn.UC_HOOK_MEM_INVALID, self._on_bad_access, begin=first, end=last
                 )
 
-    def _open_bytes(self, memory: Memory) -> int:
+    def _open_bytes(self, memory: PhysicalMemory) -> int:
         """Return how many bytes from its base on the core may read, write and execute."""
         if not memory.writable or memory.name in self._refusals:
             return 0
         return self._sizes_open.get(memory.name, (memory.size, ""))[0]
 
-    def _apply_guard(self, memory: Memory, guard: Write | None) -> None:
+    def _apply_guard(self, memory: PhysicalMemory, guard: Write | None) -> None:
         if self._guard_hook is not None:
             self.uc.hook_del(self._guard_hook)
             self._guard_hook = None
@@ -215,7 +215,7 @@ class MappedMemories(MemoryMap):
             self._stop_with(fault)
 
 
-def _rights(memory: Memory) -> int:
+def _rights(memory: PhysicalMemory) -> int:
     rights = unicorn.UC_PROT_READ
     rights |= unicorn.UC_PROT_WRITE if memory.writable else 0
     return rights | (unicorn.UC_PROT_EXEC if memory.executable else 0)

@@ -10,7 +10,7 @@ from hil.standins.virtual.chip.fault import ModelFault
 
 
 @dataclass(frozen=True)
-class Memory:
+class PhysicalMemory:
     """A memory: name, base address, size in bytes, and whether the core may write it and execute from it.
 
     `alias` is the name of an earlier memory with the same bytes.
@@ -34,14 +34,14 @@ class MemoryMap:
         bytes: uint8 array of each memory by name; initially 0 if the core can write the memory, else 0xFF.
     """
 
-    def __init__(self, memories: tuple[Memory, ...]) -> None:
+    def __init__(self, memories: tuple[PhysicalMemory, ...]) -> None:
         self.memories = memories
         self.bytes: dict[str, np.ndarray] = {}
         for m in memories:
             new = np.full(m.size, 0 if m.writable else 0xFF, np.uint8)
             self.bytes[m.name] = self.bytes[m.alias] if m.alias else new
 
-    def find(self, address: int, size: int) -> tuple[Memory, int] | None:
+    def find(self, address: int, size: int) -> tuple[PhysicalMemory, int] | None:
         """Return the memory that contains all of [address, address + size), and the offset in it; None if none does."""
         for memory in self.memories:
             offset = address - memory.base

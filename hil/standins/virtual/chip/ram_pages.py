@@ -9,7 +9,7 @@ import unicorn
 from unicorn.unicorn_py3.unicorn import uclib
 
 from hil.standins.virtual.chip import page_hook
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.page_hook import PAGE_BITS, PageSlot
 
 
@@ -22,7 +22,7 @@ class RamPages:
         limit: address of `Slot.LIMIT`.
     """
 
-    def __init__(self, uc: unicorn.Uc, rams: tuple[Memory, ...], limit: int) -> None:
+    def __init__(self, uc: unicorn.Uc, rams: tuple[PhysicalMemory, ...], limit: int) -> None:
         self._uc = uc
         self._has_code = np.zeros(sum(ram.size for ram in rams) >> PAGE_BITS, np.uint8)
         register_write = ctypes.cast(uclib.uc_reg_write, ctypes.c_void_p).value or 0

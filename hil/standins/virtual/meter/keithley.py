@@ -20,7 +20,7 @@ from hil.standins.virtual.meter.keithley_trigger_model import (
     TriggerBlock,
     TriggerModel,
 )
-from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, choice, number, words
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, ScpiSetting, choice, number, words
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
@@ -56,10 +56,10 @@ class KeithleyInstrument(ScpiInstrument):
         self.clock = Timebase(errors.timebase)
         self.lost_share = 0.0
         self.model = TriggerModel(self.readings)
-        self._format = Setting("ASC", choice({"ASCii": "ASC", "REAL": "REAL"}))
-        self._order = Setting("<", choice({"NORMal": ">", "SWAPped": "<"}))
-        self._line_is_trigger = Setting(False, _trigger_in)
-        self._both_edges = {line: Setting(False, choice({"EITHer": True})) for line in ("DIG1", "EXT")}
+        self._format = ScpiSetting("ASC", choice({"ASCii": "ASC", "REAL": "REAL"}))
+        self._order = ScpiSetting("<", choice({"NORMal": ">", "SWAPped": "<"}))
+        self._line_is_trigger = ScpiSetting(False, _trigger_in)
+        self._both_edges = {line: ScpiSetting(False, choice({"EITHer": True})) for line in ("DIG1", "EXT")}
         shared: dict[str, Callable[[str], Answer]] = {
             ":SYSTem:LFRequency?": lambda _: f"{self.mainframe_hz:.0f}", ":FORMat[:DATA]": self._format,
             ":FORMat[:DATA]?": self._format.answer("s"), ":FORMat:BORDer": self._order,

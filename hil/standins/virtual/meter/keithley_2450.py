@@ -15,7 +15,7 @@ from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.keithley import KeithleyInstrument
 from hil.standins.virtual.meter.polled_scpi import need_volt
-from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, ScpiSetting, between, choice, number, switch
 from hil.standins.virtual.meter.scpi_instrument import Answer
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
@@ -34,10 +34,10 @@ class VirtualKeithley2450(KeithleyInstrument):
 
     def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
         self.range = RangeSetting((1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0), self.over_range)
-        self._function = Setting("CURR:DC", choice({"CURRent[:DC]": "CURR:DC", "VOLTage[:DC]": "VOLT:DC"}, -104))
-        self._nplc, self._autozero = Setting(1.0, between(0.01, 10)), Setting(True, switch)
-        self._relative, self._relative_a = Setting(False, switch), Setting(0.0, between(-1, 1))
-        self._output, self._limit = Setting(False, switch), Setting(1e-4, between(1e-9, 1.05))
+        self._function = ScpiSetting("CURR:DC", choice({"CURRent[:DC]": "CURR:DC", "VOLTage[:DC]": "VOLT:DC"}, -104))
+        self._nplc, self._autozero = ScpiSetting(1.0, between(0.01, 10)), ScpiSetting(True, switch)
+        self._relative, self._relative_a = ScpiSetting(False, switch), ScpiSetting(0.0, between(-1, 1))
+        self._output, self._limit = ScpiSetting(False, switch), ScpiSetting(1e-4, between(1e-9, 1.05))
         commands: dict[str, Callable[[str], Answer]] = {
             "[:SENSe]:FUNCtion[:ON]": self._function, "[:SENSe]:FUNCtion[:ON]?": lambda _: f'"{self._function.value}"',
             "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self.range,
@@ -51,10 +51,10 @@ class VirtualKeithley2450(KeithleyInstrument):
             ":MEASure:CURRent[:DC]?": lambda _: self._measure("CURR:DC"),
             ":MEASure:VOLTage[:DC]?": lambda _: self._measure("VOLT:DC"),
             ":READ?": lambda _: self._measure(self._function.value),
-            ":SOURce:FUNCtion[:MODE]": Setting("VOLT", choice({"VOLTage": "VOLT"})),
+            ":SOURce:FUNCtion[:MODE]": ScpiSetting("VOLT", choice({"VOLTage": "VOLT"})),
             ":SOURce:VOLTage[:LEVel][:IMMediate][:AMPLitude]": lambda a: need_volt(truth, number(a, 0, 20)),
             ":SOURce:VOLTage:ILIMit[:LEVel]": self._limit, ":SOURce:VOLTage:ILIMit[:LEVel]:TRIPped?": self._tripped,
-            ":SOURce:VOLTage:READ:BACK": Setting(False, switch),
+            ":SOURce:VOLTage:READ:BACK": ScpiSetting(False, switch),
             ":OUTPut[:STATe]": self._output, ":OUTPut[:STATe]?": self._output.answer("d"),
             ":TRIGger:BLOCk:MEASure": self._reading_block,
         }  # fmt: skip

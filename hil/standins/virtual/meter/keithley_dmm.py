@@ -13,7 +13,7 @@ import numpy as np
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import FlawLimits, Flaws
 from hil.standins.virtual.meter.keithley import KeithleyInstrument
-from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, choice, number, whole
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, ScpiSetting, choice, number, whole
 from hil.standins.virtual.meter.scpi_instrument import Answer
 from hil.standins.virtual.meter.truth import Truth, VirtualTime
 
@@ -36,8 +36,8 @@ class VirtualKeithleyDmm(KeithleyInstrument):
         model: str = "DMM6500",
     ) -> None:  # fmt: skip
         self.range = RangeSetting((1e-4, 1e-3, 1e-2, 1e-1, 1.0, 3.0), self.over_range)
-        self._function = Setting("", choice({"CURRent": "CURR"}))
-        self._rate = Setting(SRATE, whole(1_000, 1_000_000))
+        self._function = ScpiSetting("", choice({"CURRent": "CURR"}))
+        self._rate = ScpiSetting(SRATE, whole(1_000, 1_000_000))
         commands: dict[str, Callable[[str], Answer]] = {
             "[:SENSe]:DIGitize:FUNCtion[:ON]": self._function, "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]": self.range,
             "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]?": self.range.answer(".6E"),

@@ -16,7 +16,7 @@ import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import FlawLimits, Flaws, Timebase
-from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch, whole
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, ScpiSetting, between, choice, number, switch, whole
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
@@ -46,16 +46,16 @@ class VirtualKeysight34465A(ScpiInstrument):
         self._truth, self._errors_drawn, self._rng = truth, errors, rng
         self._clock = Timebase(errors.timebase)
         self.memory, self.options = MEMORY, "DIG"
-        self._range, self._autozero = RangeSetting(RANGES_A), Setting(True, switch)
-        self._null, self._null_a = Setting(False, switch), Setting(0.0, between(-3, 3))
-        self._aperture_s, self._count = Setting(0.2, between(20e-6, 1.0)), Setting(1, whole(1, 1e9))
-        self._timed = Setting(False, choice({"IMMediate": False, "TIMer": True}))
-        self._timer_s, self._before = Setting(1.0, _interval), Setting(0, self._earlier)
-        self._external = Setting(False, choice({"IMMediate": False, "EXTernal": True}))
-        self._slope = Setting(0, choice({"NEGative": 0, "POSitive": 1}))
+        self._range, self._autozero = RangeSetting(RANGES_A), ScpiSetting(True, switch)
+        self._null, self._null_a = ScpiSetting(False, switch), ScpiSetting(0.0, between(-3, 3))
+        self._aperture_s, self._count = ScpiSetting(0.2, between(20e-6, 1.0)), ScpiSetting(1, whole(1, 1e9))
+        self._timed = ScpiSetting(False, choice({"IMMediate": False, "TIMer": True}))
+        self._timer_s, self._before = ScpiSetting(1.0, _interval), ScpiSetting(0, self._earlier)
+        self._external = ScpiSetting(False, choice({"IMMediate": False, "EXTernal": True}))
+        self._slope = ScpiSetting(0, choice({"NEGative": 0, "POSitive": 1}))
         commands: dict[str, Callable[[str], Answer]] = {
             "*OPT?": lambda _: self.options, ":ABORt": self._abort, ":INITiate[:IMMediate]": self._initiate,
-            ":FORMat[:DATA]": Setting("ASC", choice({"ASCii": "ASC"})),
+            ":FORMat[:DATA]": ScpiSetting("ASC", choice({"ASCii": "ASC"})),
             ":CONFigure:CURRent[:DC]": self._range, "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self._range,
             "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": self._range.answer("+.8E"),
             "[:SENSe]:CURRent[:DC]:ZERO:AUTO": self._autozero,
@@ -65,7 +65,7 @@ class VirtualKeysight34465A(ScpiInstrument):
             ":SAMPle:SOURce": self._timed, ":SAMPle:TIMer": self._timer_s, ":SAMPle:TIMer?": self._timer,
             ":SAMPle:COUNt": self._count, ":SAMPle:COUNt:PRETrigger": self._before,
             ":TRIGger:SOURce": self._external, ":TRIGger:SLOPe": self._slope,
-            ":TRIGger:COUNt": Setting(1.0, between(1, 1)), ":TRIGger:DELay": Setting(0.0, between(0, 0)),
+            ":TRIGger:COUNt": ScpiSetting(1.0, between(1, 1)), ":TRIGger:DELay": ScpiSetting(0.0, between(0, 0)),
             ":DATA:POINts?": lambda _: f"{min(self._span()[1], self.memory) - self._removed:+d}",
             ":R?": self._remove, ":STATus:QUEStionable[:EVENt]?": self._event,
             ":STATus:QUEStionable:CONDition?": lambda _: f"{self._condition():+d}",

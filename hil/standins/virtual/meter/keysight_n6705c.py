@@ -13,7 +13,7 @@ import numpy as np
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import FlawLimits, Flaws, Timebase
 from hil.standins.virtual.meter.polled_scpi import need_volt
-from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, ScpiSetting, between, choice, number, switch
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, block
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
@@ -47,15 +47,15 @@ class VirtualKeysightN6705C(ScpiInstrument):
         self._truth, self._drawn, self._rng = truth, errors, rng
         self._clock = Timebase(errors.timebase)
         self.lost_share = self.late_s = 0.0
-        self._range, self._limit = RangeSetting(RANGES_A), Setting(RANGES_A[-1], between(0, RANGES_A[-1]))
-        self._output = Setting(False, switch)
-        self._period_s = Setting(2 * LEAST_STEPS * STEP_PS / PS_PER_S, between(0, 60))
-        self._real = Setting(False, choice({"ASCii": False, "REAL": True}))
-        self._order = Setting(">", choice({"NORMal": ">", "SWAPped": "<"}))
-        self._inverted = Setting(False, choice({"POSitive": False, "NEGative": True}))
-        self._means = {name: Setting(False, switch) for name in ("CURRent", "VOLTage")}
-        self._extremes = {name: Setting(False, switch) for name in self._means}
-        self._unused = Setting("", choice(dict.fromkeys(("RES20", "BUS", "DIO", "DINPut"), "")))
+        self._range, self._limit = RangeSetting(RANGES_A), ScpiSetting(RANGES_A[-1], between(0, RANGES_A[-1]))
+        self._output = ScpiSetting(False, switch)
+        self._period_s = ScpiSetting(2 * LEAST_STEPS * STEP_PS / PS_PER_S, between(0, 60))
+        self._real = ScpiSetting(False, choice({"ASCii": False, "REAL": True}))
+        self._order = ScpiSetting(">", choice({"NORMal": ">", "SWAPped": "<"}))
+        self._inverted = ScpiSetting(False, choice({"POSitive": False, "NEGative": True}))
+        self._means = {name: ScpiSetting(False, switch) for name in ("CURRent", "VOLTage")}
+        self._extremes = {name: ScpiSetting(False, switch) for name in self._means}
+        self._unused = ScpiSetting("", choice(dict.fromkeys(("RES20", "BUS", "DIO", "DINPut"), "")))
         commands: dict[str, Callable[[str], Answer]] = {
             "[:SOURce]:VOLTage[:LEVel][:IMMediate][:AMPLitude]": self._set_level,
             "[:SOURce]:CURRent:LIMit[:POSitive]": _at_output_1(self._limit),

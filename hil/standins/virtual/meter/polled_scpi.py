@@ -9,7 +9,7 @@ import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Flaws
-from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, switch
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, ScpiSetting, switch
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth
 
@@ -80,7 +80,7 @@ class VirtualPolledScpi(PolledInstrument):
     """A generic meter: MEASure:CURRent?, MEASure:VOLTage?, MEASure:POWer? and ranges; automatic range after *RST."""
 
     def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualWait | None = None) -> None:
-        self._range, self._average = RangeSetting(RANGES_A), Setting(False, switch)
+        self._range, self._average = RangeSetting(RANGES_A), ScpiSetting(False, switch)
         commands: dict[str, Callable[[str], Answer]] = {
             ":MEASure:CURRent[:DC]?": lambda _: self._read(0), ":MEASure:VOLTage[:DC]?": lambda _: self._read(1),
             ":MEASure:POWer[:DC]?": lambda _: self._read(2),

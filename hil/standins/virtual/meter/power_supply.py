@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hil.standins.virtual.meter.scpi import Setting, between, switch, whole
+from hil.standins.virtual.meter.scpi import ScpiSetting, between, switch, whole
 from hil.standins.virtual.meter.scpi_instrument import ScpiInstrument
 
 _TOLERANCE = 0.1  # relative to the board's voltage: other values would damage it
@@ -25,10 +25,10 @@ class PowerSupply(ScpiInstrument):
 
     def __init__(self, volt: float, switch_board: Callable[[bool], None]) -> None:
         self._switch_board, self._on = switch_board, True
-        self._level = Setting(volt, between((1 - _TOLERANCE) * volt, (1 + _TOLERANCE) * volt))
-        self._limit = Setting(0.5, between(0.001, _LIMIT_A))
+        self._level = ScpiSetting(volt, between((1 - _TOLERANCE) * volt, (1 + _TOLERANCE) * volt))
+        self._limit = ScpiSetting(0.5, between(0.001, _LIMIT_A))
         super().__init__("trainrig,virtual supply,1,1", {
-            ":INSTrument:NSELect": Setting(1, whole(1, 1)), ":INSTrument:NSELect?": lambda _: "1",
+            ":INSTrument:NSELect": ScpiSetting(1, whole(1, 1)), ":INSTrument:NSELect?": lambda _: "1",
             "[:SOURce]:VOLTage[:LEVel][:IMMediate][:AMPLitude]": self._level,
             "[:SOURce]:VOLTage[:LEVel][:IMMediate][:AMPLitude]?": self._level.answer(".4f"),
             "[:SOURce]:CURRent[:LEVel][:IMMediate][:AMPLitude]": self._limit,

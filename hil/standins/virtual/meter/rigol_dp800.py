@@ -12,7 +12,7 @@ import numpy as np
 
 from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.polled_scpi import PolledInstrument, VirtualWait, channel, need_volt
-from hil.standins.virtual.meter.scpi import ScpiError, Setting, number, switch, words
+from hil.standins.virtual.meter.scpi import ScpiError, ScpiSetting, number, switch, words
 from hil.standins.virtual.meter.scpi_instrument import Answer
 from hil.standins.virtual.meter.truth import Truth
 
@@ -27,7 +27,7 @@ class VirtualRigolDP800(PolledInstrument):
     latency_s = (0.001, 0.004)
 
     def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualWait | None = None) -> None:
-        self.timer = Setting(False, switch)
+        self.timer = ScpiSetting(False, switch)
         commands: dict[str, Callable[[str], Answer]] = {
             ":APPLy": self._apply, ":OUTPut[:STATe]": self._switch,
             ":OUTPut[:STATe]?": lambda a: self._of(a, "ON" if self.output else "OFF", "OFF"),

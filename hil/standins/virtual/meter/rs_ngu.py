@@ -13,7 +13,7 @@ import numpy as np
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.polled_scpi import VirtualWait, need_volt
-from hil.standins.virtual.meter.scpi import RangeSetting, Setting, between, choice, number, switch, whole
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiSetting, between, choice, number, switch, whole
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, block
 from hil.standins.virtual.meter.truth import Truth
 
@@ -40,12 +40,12 @@ class VirtualRsNGU(ScpiInstrument):
 
     def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualWait | None = None) -> None:
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
-        self._range, self.output = RangeSetting(RANGES_A, 1.0001), Setting(False, switch)
-        self._rate, self.triggered = Setting(RATES["S500K"], choice(RATES)), Setting(False, switch)
-        self.to_scpi = Setting(False, choice({"USB": False, "SCPI": True}))
+        self._range, self.output = RangeSetting(RANGES_A, 1.0001), ScpiSetting(False, switch)
+        self._rate, self.triggered = ScpiSetting(RATES["S500K"], choice(RATES)), ScpiSetting(False, switch)
+        self.to_scpi = ScpiSetting(False, choice({"USB": False, "SCPI": True}))
         commands: dict[str, Callable[[str], Answer]] = {
             "[:SOURce]:VOLTage[:LEVel]": lambda a: need_volt(truth, number(a, 0, 20)),
-            "[:SOURce]:CURRent[:LEVel]": Setting(0.0, between(0, 8)),
+            "[:SOURce]:CURRent[:LEVel]": ScpiSetting(0.0, between(0, 8)),
             "[:SENSe]:CURRent:RANGe[:UPPer]": self._range,
             "[:SENSe]:CURRent:RANGe[:UPPer]?": self._range.answer(".6e"),
             "[:SENSe]:CURRent:RANGe:AUTO": self._range.auto, ":OUTPut[:STATe]": self.output,
@@ -54,7 +54,7 @@ class VirtualRsNGU(ScpiInstrument):
             ":FLOG:TARGet": self.to_scpi, ":FLOG:SRATe": self._rate, ":FLOG:TRIGgered": self.triggered,
             ":FLOG:DATA?": lambda _: self._data(), "*STB?": self._status,
         }  # fmt: skip
-        self._enabled = {register: [Setting(0, whole(0, 65535)) for _ in _LEVELS] for register in _REGISTERS}
+        self._enabled = {register: [ScpiSetting(0, whole(0, 65535)) for _ in _LEVELS] for register in _REGISTERS}
         self._events = {register: [0, 0, 0] for register in _REGISTERS}
         for register in _REGISTERS:
             for place, level in enumerate(_LEVELS):
@@ -80,7 +80,8 @@ class VirtualRsNGU(ScpiInstrument):
         return {
             f"{head}[:EVENt]?": lambda _: self._event(register, place),
             f"{head}:ENABle": self._enabled[register][place],
-            f"{head}:PTRansition": Setting(0, whole(0, 65535)), f"{head}:NTRansition": Setting(0, whole(0, 65535)),
+            f"{head}:PTRansition": ScpiSetting(0, whole(0, 65535)),
+            f"{head}:NTRansition": ScpiSetting(0, whole(0, 65535)),
         }  # fmt: skip
 
     def _event(self, register: str, place: int) -> str:

@@ -85,7 +85,7 @@ def choice(known: Mapping[str, T], refusal: int = -224) -> Callable[[str], T]:
     return parse
 
 
-class Setting(Generic[T]):
+class ScpiSetting(Generic[T]):
     """A setting of an instrument. Its command calls it with the argument.
 
     Args:
@@ -109,7 +109,7 @@ class Setting(Generic[T]):
         return lambda _: format(self.value, form)
 
 
-class RangeSetting(Setting[float]):
+class RangeSetting(ScpiSetting[float]):
     """A range of current: the smallest one with the wanted current. Setting one turns automatic ranging off.
 
     Args:
@@ -120,7 +120,7 @@ class RangeSetting(Setting[float]):
     def __init__(self, ranges: tuple[float, ...], over: float = 1.0) -> None:
         super().__init__(ranges[-1], lambda argument: self._smallest(number(argument, 0, ranges[-1] * over), over))
         self._ranges = ranges
-        self.auto = Setting(True, switch)
+        self.auto = ScpiSetting(True, switch)
 
     def __call__(self, argument: str) -> None:
         super().__call__(argument)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from hil.standins.virtual.meter.scpi import ERRORS, ScpiError, Setting, pattern
+from hil.standins.virtual.meter.scpi import ERRORS, ScpiError, ScpiSetting, pattern
 
 _QUEUE = 32
 Answer = str | bytes | None
@@ -38,7 +38,7 @@ class ScpiInstrument:
     def preset(self) -> None:
         """Set every setting to its value after *RST; a subclass extends it with state that is no setting."""
         for one in vars(self).values():
-            if isinstance(one, Setting):
+            if isinstance(one, ScpiSetting):
                 one.restore()
 
     def execute(self, line: str) -> bytes | None:

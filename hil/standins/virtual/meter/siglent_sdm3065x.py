@@ -14,7 +14,7 @@ import numpy as np
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.polled_scpi import LATENCY_S, OVERLOAD, VirtualWait
-from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, Setting, between, choice, number, switch, whole
+from hil.standins.virtual.meter.scpi import RangeSetting, ScpiError, ScpiSetting, between, choice, number, switch, whole
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth, mean_current
 
@@ -39,15 +39,15 @@ class VirtualSiglentSDM3065X(ScpiInstrument):
 
     def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualWait | None = None) -> None:
         self._range = RangeSetting(RANGES_A, 1.0001)
-        self._nplc, self._count = Setting(10.0, _cycles), Setting(1, whole(1, MEMORY))
-        self.null, self._null_a = Setting(False, switch), Setting(0.0, between(-12, 12))
-        self._bus = Setting(False, choice({"IMMediate": False, "BUS": True, "EXTernal": False}))
+        self._nplc, self._count = ScpiSetting(10.0, _cycles), ScpiSetting(1, whole(1, MEMORY))
+        self.null, self._null_a = ScpiSetting(False, switch), ScpiSetting(0.0, between(-12, 12))
+        self._bus = ScpiSetting(False, choice({"IMMediate": False, "BUS": True, "EXTernal": False}))
         commands: dict[str, Callable[[str], Answer]] = {
             ":ABORt": self._abort, ":CONFigure:CURRent:DC": self._configure,
             "[:SENSe]:CURRent:DC:RANGe": self._range, "[:SENSe]:CURRent:DC:RANGe?": self._shown_range,
             "[:SENSe]:CURRent:DC:NPLC": self._nplc, "[:SENSe]:CURRent:DC:NULL[:STATe]": self.null,
             "[:SENSe]:CURRent:DC:NULL:VALue": self._null_a, ":TRIGger:SOURce": self._bus,
-            ":TRIGger:COUNt": Setting(1, whole(1, 1e6)), ":SAMPle:COUNt": self._count,
+            ":TRIGger:COUNt": ScpiSetting(1, whole(1, 1e6)), ":SAMPle:COUNt": self._count,
             ":INITiate[:IMMediate]": self._initiate, "*TRG": self._trigger, ":R?": self._remove,
             ":DATA:POINts?": lambda _: f"{len(self._made())}",
             ":STATus:QUEStionable:CONDition?": self._overflowed,

@@ -15,7 +15,7 @@ import numpy as np
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.polled_scpi import VirtualWait
-from hil.standins.virtual.meter.scpi import ScpiError, Setting, between, choice, number, switch, whole, words
+from hil.standins.virtual.meter.scpi import ScpiError, ScpiSetting, between, choice, number, switch, whole, words
 from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument
 from hil.standins.virtual.meter.truth import Truth, mean_current
 
@@ -41,16 +41,16 @@ class VirtualYokogawaWT310(ScpiInstrument):
 
     def __init__(self, truth: Truth, errors: Flaws, rng: np.random.Generator, time: VirtualWait | None = None) -> None:
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
-        self._amperes = Setting(RANGES_A[-1], lambda argument: _known(argument.upper().rstrip("A"), RANGES_A))
-        self._volts = Setting(RANGES_V[-1], lambda argument: _known(argument.upper().rstrip("V"), RANGES_V))
-        self._auto, self._count = Setting(True, switch), Setting(len(_ITEMS), whole(1, 10))
-        self.averaging, self.scaling = Setting(False, switch), Setting(False, switch)
-        unused = Setting(False, switch)
+        self._amperes = ScpiSetting(RANGES_A[-1], lambda argument: _known(argument.upper().rstrip("A"), RANGES_A))
+        self._volts = ScpiSetting(RANGES_V[-1], lambda argument: _known(argument.upper().rstrip("V"), RANGES_V))
+        self._auto, self._count = ScpiSetting(True, switch), ScpiSetting(len(_ITEMS), whole(1, 10))
+        self.averaging, self.scaling = ScpiSetting(False, switch), ScpiSetting(False, switch)
+        unused = ScpiSetting(False, switch)
         commands: dict[str, Callable[[str], Answer]] = {
             ":INTEGrate:STARt": lambda _: self._go("STAR"), ":INTEGrate:STOP": lambda _: self._go("STOP"),
             ":INTEGrate:RESet": self._clear_hours, ":INTEGrate:STATe?": lambda _: self._state,
             ":INTEGrate:MODE": _one_of("NORMal", "CONTinuous"),
-            ":INTEGrate:TIMer": Setting([0.0], lambda a: [number(one, 0, 10_000) for one in words(a)]),
+            ":INTEGrate:TIMer": ScpiSetting([0.0], lambda a: [number(one, 0, 10_000) for one in words(a)]),
             ":NUMeric:FORMat": _one_of("ASCii"), ":NUMeric[:NORMal]:NUMber": self._count,
             ":NUMeric[:NORMal]:VALue?": lambda _: self._values(), ":RATE": self._set_rate,
             ":RATE?": lambda _: f"{self._update_s:g}",
@@ -60,7 +60,7 @@ class VirtualYokogawaWT310(ScpiInstrument):
             ":INPut:CURRent:AUTO?": self._auto.answer("d"), ":INPut:MODE": _one_of("RMS", "VMEan", "DC"),
             ":INPut:SYNChronize": _one_of("OFF", "VOLTage", "CURRent"),
             ":INPut:FILTer:LINE": unused, ":INPut:FILTer:FREQuency": unused, ":INPut:SCALing:STATe": self.scaling,
-            ":INPut:CFACtor": Setting(3.0, between(3, 6)), ":MEASure:AVERaging:STATe": self.averaging,
+            ":INPut:CFACtor": ScpiSetting(3.0, between(3, 6)), ":MEASure:AVERaging:STATe": self.averaging,
             ":MEASure:MHOLd": unused, ":STATus:FILTer1": _one_of("FALL", "RISE"),
             ":STATus:EESR?": self._extended, ":STATus:ERRor?": self.next_error,
             ":COMMunicate:WAIT": lambda _: self._wait_update(), ":COMMunicate:REMote": unused,
@@ -173,9 +173,9 @@ class VirtualYokogawaWT310(ScpiInstrument):
         return ",".join(f"{table[name]:.6E}" if name else "NAN" for name in self._items[: self._count.value])
 
 
-def _one_of(*known: str) -> Setting[str]:
+def _one_of(*known: str) -> ScpiSetting[str]:
     """Return a setting that is one of some words and has no effect in the model."""
-    return Setting(known[0], choice(dict(zip(known, known, strict=True))))
+    return ScpiSetting(known[0], choice(dict(zip(known, known, strict=True))))
 
 
 def _known(argument: str, ranges: tuple[float, ...]) -> float:

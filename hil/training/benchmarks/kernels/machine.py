@@ -13,7 +13,7 @@ from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.core_registers import LR, PC, SP, XPSR, R
 from hil.standins.virtual.chip.count import NOT_V6M, Slot
 from hil.standins.virtual.chip.ended import RunEnd
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 
 CODE, CODE_SIZE = 0x0800_0000, 1 << 20
 DATA, DATA_SIZE = 0x2000_0000, 8 << 20
@@ -37,7 +37,10 @@ class KernelMachine:
         cpu, refused = CORES[core]
         self.result = 0  # of the last call
         self._symbols = image.symbols
-        memories = Memory("code", CODE, CODE_SIZE, writable=False), Memory("data", DATA, DATA_SIZE, executable=False)
+        memories = (
+            PhysicalMemory("code", CODE, CODE_SIZE, writable=False),
+            PhysicalMemory("data", DATA, DATA_SIZE, executable=False),
+        )
         self._core = ArmCore(memories, (), _no_peripheral, _no_peripheral, cpu)
         self._core.state[Slot.REFUSED] = refused
         for address, data in image.segments:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from hil.dut import CoreProbe
-from hil.link.replies import Stepped, Work
+from hil.link.replies import CountedWork, Stepped
 from hil.training.methods.figures import Work as StepWork
 from hil.training.trial.second_sources.clock import BOARD_CLOCK, HostClock
 from hil.training.trial.second_sources.counter import (
@@ -106,7 +106,7 @@ class Checks:
             check_counted(self.figures, reply.cycles["total"], timed.gone_on, of, timed.frames)
 
     def first_step(
-        self, reply: Stepped, profile: Profile | None, work: Work | None, by_data: StepWork | None
+        self, reply: Stepped, profile: Profile | None, work: CountedWork | None, by_data: StepWork | None
     ) -> Profile | None:
         """Check profile, stretches and work of the first step; return the profile if it is usable.
 
@@ -120,7 +120,7 @@ class Checks:
             self._work(work, reply, by_data or self._expected.work())
         return profile if usable else None
 
-    def _work(self, work: Work, reply: Stepped, wanted: StepWork | None) -> None:
+    def _work(self, work: CountedWork, reply: Stepped, wanted: StepWork | None) -> None:
         """Compare with the host's count, unless the number of passes is random."""
         if wanted is None:
             self.figures.reported("macs", "layer_runs")
@@ -129,12 +129,12 @@ class Checks:
             self.work(work, wanted)
         self._readings(work, reply)
 
-    def work(self, work: Work, wanted: StepWork, where: str = "") -> None:
+    def work(self, work: CountedWork, wanted: StepWork, where: str = "") -> None:
         """Compare the passes of a step with the host's count."""
         self.figures.equal("macs", work.macs, wanted.macs, HOST, where=where)
         self.figures.equal("layer_runs", work.layer_runs, wanted.layer_runs, HOST, where=where)
 
-    def _readings(self, work: Work, reply: Stepped) -> None:
+    def _readings(self, work: CountedWork, reply: Stepped) -> None:
         """Check the number of readings: every layer run ends with one, and all fit in the cycles of the step."""
         if not self.counts:
             return

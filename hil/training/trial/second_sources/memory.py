@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hil.dut import CoreProbe, UnclaimedRam
 from hil.images import Image
 from hil.images.ram_map import static_bytes
-from hil.link.replies import Memory
+from hil.link.replies import AgentMemory
 from hil.training.trial.second_sources.figures import IMAGE, PLAN, PROBE, Figures
 from hil.training.trial.watermarks import ARENA_PAINT, Watermarks, stack_peak
 
@@ -59,7 +59,7 @@ class MemoryCheck:
         """Return the stack's peak by the probe, before the agent reports it; None without a probe."""
         return stack_peak(self.probe.read, self.image) if self.probe is not None else None
 
-    def compare(self, reported: Memory, before: int | None, seen: Watermarks | None, stepped: bool) -> Watermarks:
+    def compare(self, reported: AgentMemory, before: int | None, seen: Watermarks | None, stepped: bool) -> Watermarks:
         """Compare the watermarks of agent and probe; return the larger of both for each.
 
         The probe has read the stack's peak before the agent's report and all after it; `stepped`: the board trained.

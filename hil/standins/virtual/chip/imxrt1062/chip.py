@@ -33,7 +33,7 @@ from hil.standins.virtual.chip.imxrt1062.pins import ImxrtGpioPort, Iomuxc
 from hil.standins.virtual.chip.imxrt1062.watchdogs import RtWdog, Src, Wdog
 from hil.standins.virtual.chip.line_uart import LineWiring
 from hil.standins.virtual.chip.machine import Chip
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 from hil.standins.virtual.chip.w25q16 import W25Q16
@@ -48,11 +48,11 @@ CORE = CoreSpec(
 KB = 1024
 OCRAM2 = 512 * KB
 MEMORIES = (
-    Memory("rom", rom.BASE, rom.ROM_SIZE, writable=False),
-    Memory("flash", FLASH, FLASH_SIZE, writable=False),
-    Memory("itcm", 0x00000000, 512 * KB),
-    Memory("dtcm", 0x20000000, 512 * KB),
-    Memory("ocram", 0x20200000, 1024 * KB),  # OCRAM2, followed by FlexRAM's share
+    PhysicalMemory("rom", rom.BASE, rom.ROM_SIZE, writable=False),
+    PhysicalMemory("flash", FLASH, FLASH_SIZE, writable=False),
+    PhysicalMemory("itcm", 0x00000000, 512 * KB),
+    PhysicalMemory("dtcm", 0x20000000, 512 * KB),
+    PhysicalMemory("ocram", 0x20200000, 1024 * KB),  # OCRAM2, followed by FlexRAM's share
 )
 PERIPHERALS = (0x40000000, 0x00500000), (0x42000000, 0x00100000), (0xE0000000, 0x00100000)
 LPUART6_IRQ, LPUART6_TX_REQUEST, LPUART6_RX_REQUEST, TX_PAD, RX_PAD, LPUART6_ALT = 25, 70, 71, "AD_B0_02", "AD_B0_03", 2

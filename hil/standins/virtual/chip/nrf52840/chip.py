@@ -15,7 +15,7 @@ from unicorn.arm_const import UC_CPU_ARM_CORTEX_M4
 from hil.standins.virtual.chip.core_spec import CoreSpec, EventSource
 from hil.standins.virtual.chip.cortex_m4 import private_peripherals
 from hil.standins.virtual.chip.machine import Chip
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.nrf52840.events import EventBlock
 from hil.standins.virtual.chip.nrf52840.nvmc import FLASH_SIZE, Nvmc
 from hil.standins.virtual.chip.nrf52840.pins import P0_PINS, P1_PINS, Pins, Port
@@ -32,7 +32,7 @@ CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M4, interrupts=48, priority_bits=3, boot_address=0, reset_hz=CORE_HZ,
     private=private_peripherals,
 )  # fmt: skip
-FLASH = Memory("flash", 0x00000000, FLASH_SIZE, writable=False)
+FLASH = PhysicalMemory("flash", 0x00000000, FLASH_SIZE, writable=False)
 PERIPHERALS = (0x10000000, 0x2000), (0x40000000, 0x40000), (0x50000000, 0x1000), (0xE0000000, 0x00100000)
 VARIANT = "AAF0"
 _TIMER_IRQS = (8, 9, 10, 26, 27)
@@ -57,7 +57,7 @@ class Nrf52840(Chip):
         RAM: RAM of the chip; a subclass for a related chip overrides it.
     """
 
-    RAM = Memory("ram", RAM_BASE, RAM_SIZE)
+    RAM = PhysicalMemory("ram", RAM_BASE, RAM_SIZE)
 
     def __init__(
         self, rng: np.random.Generator, send: Callable[[int], None], on_pin: Callable[[str, int, int, int], None],

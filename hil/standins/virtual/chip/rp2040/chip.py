@@ -19,7 +19,7 @@ from hil.standins.virtual.chip.cortex_m0plus import private_peripherals
 from hil.standins.virtual.chip.count import NOT_V6M
 from hil.standins.virtual.chip.line_uart import LineWiring
 from hil.standins.virtual.chip.machine import Chip
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.rp2040 import rom
 from hil.standins.virtual.chip.rp2040.apb import Alias, ApbBlock
@@ -44,13 +44,13 @@ CORE = CoreSpec(
 XIP = 0x10000000
 _XIP = "xip", "xip_noalloc", "xip_nocache", "xip_nocache_noalloc"
 MEMORIES = (
-    Memory("rom", 0x00000000, rom.SIZE, writable=False),
-    Memory(_XIP[0], XIP, FLASH_SIZE, writable=False),
+    PhysicalMemory("rom", 0x00000000, rom.SIZE, writable=False),
+    PhysicalMemory(_XIP[0], XIP, FLASH_SIZE, writable=False),
     *(
-        Memory(name, 0x11000000 + i * 0x01000000, FLASH_SIZE, writable=False, alias=_XIP[0])
+        PhysicalMemory(name, 0x11000000 + i * 0x01000000, FLASH_SIZE, writable=False, alias=_XIP[0])
         for i, name in enumerate(_XIP[1:])
     ),
-    Memory("sram", 0x20000000, 264 * 1024),  # striped banks 0 to 3, and banks 4 and 5 at 0x20040000
+    PhysicalMemory("sram", 0x20000000, 264 * 1024),  # striped banks 0 to 3, and banks 4 and 5 at 0x20040000
 )
 PERIPHERALS = (
     (0x40000000, 0x70000), (0x50000000, 0x4000), (0x14000000, 0x1000), (0x18000000, 0x1000), (0xD0000000, 0x1000),

@@ -8,7 +8,7 @@ import numpy as np
 
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.machine import Chip
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.stm32.dma import DmaRequest, DmaWiring
 from hil.standins.virtual.chip.stm32.gpio import Stm32GpioPort
@@ -31,7 +31,7 @@ class Stm32(Chip):
     usart1: DmaUsart
 
     def __init__(
-        self, core: CoreSpec, memories: tuple[Memory, ...], peripherals: tuple[tuple[int, int], ...],
+        self, core: CoreSpec, memories: tuple[PhysicalMemory, ...], peripherals: tuple[tuple[int, int], ...],
         log: Callable[[str], None], rng: np.random.Generator,
     ) -> None:  # fmt: skip
         super().__init__(core, memories, peripherals, log)

@@ -16,7 +16,7 @@ from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.count import HAS_DOUBLE
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.line_uart import UartWiring
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.stm32.chip import USART1, USART1_AF, USART1_IRQ, Stm32
 from hil.standins.virtual.chip.stm32f746 import dma
 from hil.standins.virtual.chip.stm32f746.dma import PlainUsart
@@ -43,10 +43,10 @@ CORE = CoreSpec(
     refused=HAS_DOUBLE,
 )  # fmt: skip
 MEMORIES = (
-    Memory("flash", 0x08000000, 1024 * KB, writable=False),
-    Memory("flash on ITCM", BOOT_ADDRESS, 1024 * KB, writable=False, alias="flash"),
-    Memory("itcm", 0x00000000, 16 * KB),
-    Memory("ram", 0x20000000, 320 * KB),  # DTCM 64 KB, SRAM1 240 KB and SRAM2 16 KB at consecutive addresses
+    PhysicalMemory("flash", 0x08000000, 1024 * KB, writable=False),
+    PhysicalMemory("flash on ITCM", BOOT_ADDRESS, 1024 * KB, writable=False, alias="flash"),
+    PhysicalMemory("itcm", 0x00000000, 16 * KB),
+    PhysicalMemory("ram", 0x20000000, 320 * KB),  # DTCM 64 KB, SRAM1 240 KB and SRAM2 16 KB at consecutive addresses
 )
 PERIPHERALS = (0x40000000, 0x20000000), (0xE0000000, 0x00100000), (0x1FF0F000, 0x1000)
 TX_PIN, RX_PIN = ("A", 9), ("B", 7)

@@ -16,7 +16,7 @@ from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.debug import Rom
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.line_uart import UartWiring
-from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.stm32.chip import USART1, USART1_AF, USART1_IRQ, Stm32
 from hil.standins.virtual.chip.stm32.usart import DmaUsart
 from hil.standins.virtual.chip.stm32h7b3.dmamux import DMA1_IRQS, Dma1, Dmamux1
@@ -34,9 +34,10 @@ CORE = CoreSpec(
 )  # fmt: skip
 KB = 1024
 MEMORIES = (
-    Memory("flash", 0x08000000, 2048 * KB, writable=False), Memory("itcm", 0x00000000, 64 * KB),
-    Memory("dtcm", 0x20000000, 128 * KB), Memory("axi", 0x24000000, 1024 * KB), Memory("ahb1", 0x30000000, 64 * KB),
-    Memory("ahb2", 0x30010000, 64 * KB), Memory("srd", 0x38000000, 32 * KB),
+    PhysicalMemory("flash", 0x08000000, 2048 * KB, writable=False), PhysicalMemory("itcm", 0x00000000, 64 * KB),
+    PhysicalMemory("dtcm", 0x20000000, 128 * KB), PhysicalMemory("axi", 0x24000000, 1024 * KB),
+    PhysicalMemory("ahb1", 0x30000000, 64 * KB), PhysicalMemory("ahb2", 0x30010000, 64 * KB),
+    PhysicalMemory("srd", 0x38000000, 32 * KB),
 )  # fmt: skip
 PERIPHERALS = (0x40000000, 0x20000000), (0xE0000000, 0x00100000), (0x08FFF000, 0x1000)
 UNIQUE_ID, UNIQUE_ID_BYTES = 0x08FFF800, 12
