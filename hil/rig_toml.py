@@ -15,7 +15,7 @@ from hil.boards import Board
 from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.endpoints import HubPort, Power, SupplyOutput
 from hil.errors import RigError, close_matches
-from hil.gates import Gate, nearest, parse_budgets
+from hil.gates import FigureGate, nearest, parse_budgets
 from hil.plugins import use_folders
 from hil.rig_commands import CommandKeys, set_folder
 from hil.rig_ids import check_ids
@@ -240,7 +240,7 @@ class Bench(BaseModel):
         entry = self.find(name)
         return elf or (Path(entry.elf) if entry is not None and entry.elf is not None else None)
 
-    def budgets_of(self, name: str) -> dict[str, list[Gate]]:
+    def budgets_of(self, name: str) -> dict[str, list[FigureGate]]:
         """Return the budgets of a board: those of its table before those of `[budgets]`."""
         entry = self.find(name)
         own = parse_budgets(entry.budgets, f"of {name} in rig.toml") if entry is not None else {}

@@ -18,7 +18,7 @@ from sqlalchemy import insert, select
 from hil import boards
 from hil.history import models
 from hil.history.address import Address, address_of
-from hil.history.rows import Figure, TrialRows, asked_row, digest_of, run_row, trial_rows
+from hil.history.rows import TrialFigure, TrialRows, asked_row, digest_of, run_row, trial_rows
 from hil.history.store import Store, Writer
 from hil.record import AskedTest, TrialRecord
 
@@ -67,7 +67,7 @@ def noisy(rows: TrialRows, night: int, random: np.random.Generator) -> TrialRows
     return replace(rows, row=rows.row | {"content": digest_of(f"{night}{rows.row['folder']}")[:32]}, figures=figures)
 
 
-def _times(figure: Figure, factor: float) -> Figure:
+def _times(figure: TrialFigure, factor: float) -> TrialFigure:
     if figure.value is None:
         return figure
     value = figure.value * factor

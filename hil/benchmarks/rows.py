@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchmarkRow:
     """One figure of a benchmark; its value is None if the measured program is not installed."""
 
     benchmark: str
@@ -18,7 +18,7 @@ class Row:
     note: str
 
 
-def line_of(row: Row) -> str:
+def line_of(row: BenchmarkRow) -> str:
     """Return a row as a line of text."""
     value = "not installed" if row.value is None else f"{row.value:,.1f}"
     return f"{row.benchmark:34} {value:>18} {row.unit:16} {row.note}"

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.benchmarks.rows import Row, show
+from hil.benchmarks.rows import BenchmarkRow, show
 from hil.energy.data_sheet import load_data_sheet
 from hil.meters.keithley_dmm import KeithleyDmm
 from hil.meters.measured_window import take
@@ -53,7 +53,7 @@ class Streamed:
     lost: int  # number of missing readings
 
 
-class Repeated:
+class RepeatedCurrent:
     """The true current of a board that sleeps, works in steps of two levels between two edges, and sleeps again."""
 
     step_ps, busy_ps = 3_700_000_000, 2_500_000_000
@@ -97,7 +97,7 @@ class Repeated:
         return float(end - begin) * VOLT
 
 
-class Memory:
+class PeakMemory:
     """Samples the resident set of this process inside a `with` block; `peak` is the maximum in bytes. Linux only."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class Memory:
         while not self._over.wait(SAMPLE_S):
             self.peak = max(self.peak, self._now())
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> PeakMemory:
         start(self._thread)
         return self
 
@@ -128,7 +128,7 @@ def stream(seconds: float, folder: Path) -> Streamed:
         Blocked: the window could not be measured.
     """
     time, rng, sheet = VirtualTime(), np.random.default_rng(1), load_data_sheet(KEY)
-    truth = Repeated(time, 2 * IDLE_S, seconds)
+    truth = RepeatedCurrent(time, 2 * IDLE_S, seconds)
     server = InstrumentServer(VirtualKeithleyDmm(truth, Flaws(0, 0, 0, 0, 0, LIMITS.noise_a), rng, time))
     server.start()
     host = Host(time.seconds, time.sleep)
@@ -137,7 +137,7 @@ def stream(seconds: float, folder: Path) -> Streamed:
         volt=VOLT, range=RANGE_A, interval=INTERVAL_S, idle=IDLE_S, window=seconds, deadline=None
     )
     try:
-        with Memory() as memory:
+        with PeakMemory() as memory:
             began = wall.perf_counter()
             found = take(meter, options, partial(record_interval, folder), host)
             wall_s = wall.perf_counter() - began
@@ -150,19 +150,21 @@ def stream(seconds: float, folder: Path) -> Streamed:
     return Streamed(found.readings, found.duration_s, wall_s, memory.least, memory.peak, size, error, lost)
 
 
-def rows(seconds: float = SECONDS) -> Iterator[Row]:
+def rows(seconds: float = SECONDS) -> Iterator[BenchmarkRow]:
     """Yield the figures of one window of this virtual duration."""
     with tempfile.TemporaryDirectory() as folder:
         one = stream(seconds, Path(folder))
     path = "DMM6500 (virtual), socket, PyVISA, sums, Parquet"
     note = f"{one.readings:,} readings at 100 kS/s, {one.seconds:.0f} s of virtual time: {path}"
-    yield Row("stream, times real time", one.seconds / one.wall_s, "", note)
+    yield BenchmarkRow("stream, times real time", one.seconds / one.wall_s, "", note)
     note = f"{one.lost} lost; includes the work of the virtual instrument"
-    yield Row("stream, readings", one.readings / one.wall_s, "readings/s", note)
+    yield BenchmarkRow("stream, readings", one.readings / one.wall_s, "readings/s", note)
     note = f"resident set, sampled every {1000 * SAMPLE_S:.0f} ms; {one.least_bytes / MB:.0f} MB before"
-    yield Row("stream, peak memory", one.peak_bytes / MB, "MB", note)
-    yield Row("stream, trace", one.trace_bytes / MB, "MB", "Parquet, five columns at full rate")
-    yield Row("stream, error of the energy", 1e6 * one.error, "ppm", "against the truth; the instrument has noise only")
+    yield BenchmarkRow("stream, peak memory", one.peak_bytes / MB, "MB", note)
+    yield BenchmarkRow("stream, trace", one.trace_bytes / MB, "MB", "Parquet, five columns at full rate")
+    yield BenchmarkRow(
+        "stream, error of the energy", 1e6 * one.error, "ppm", "against the truth; the instrument has noise only"
+    )
 
 
 def main(as_json: bool) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hil.arguments import output_file
 from hil.commands.listing import aligned
-from hil.report.compare import FORMATS, Comparison, compare, devices, read_side, write_page
+from hil.report.compare import FORMATS, ComparedSides, compare, devices, read_side, write_page
 from hil.report.compare.sides import run_of
 from hil.report.compare.texts import HEADS, alone, figure_cells, title
 from hil.report.escapes import line
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _show(found: Comparison) -> None:
+def _show(found: ComparedSides) -> None:
     print(f"first:  {line(found.first)}\nsecond: {line(found.second)}")
     for pair in found.pairs:
         print(f"\n{line(title(pair))}\n")

@@ -14,7 +14,7 @@ from hil.commands.listing import aligned
 from hil.errors import RigError
 from hil.history.address import Address
 from hil.history.changes import Change, changes_of
-from hil.history.overview import HEADLINES, Line, lines
+from hil.history.overview import HEADLINES, QuantityLine, lines
 from hil.history.queries import History
 from hil.history.store import open_to_write
 from hil.history.unsent import waiting
@@ -110,7 +110,7 @@ def _list(history: History, options: argparse.Namespace, notes: list[str]) -> No
         print(_change(change))
 
 
-def _table(found: Sequence[Line]) -> list[Sequence[str]]:
+def _table(found: Sequence[QuantityLine]) -> list[Sequence[str]]:
     """Return the cells, with a heading.
 
     A column whose cells are all equal is left out unless it is in ALWAYS, and the digest of the settings unless nothing
@@ -138,7 +138,7 @@ def _change(change: Change) -> str:
     return f"{change.series.name} of {names} ({change.series.provenance}): {step_words(change)}"
 
 
-def _cell(line: Line, name: str) -> str:
+def _cell(line: QuantityLine, name: str) -> str:
     return str(getattr(line.subject, name))[: DIGEST if name == "settings" else WIDEST]
 
 

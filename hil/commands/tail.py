@@ -21,7 +21,7 @@ from hil.commands.power import with_prefix
 from hil.errors import RigError, printable
 from hil.record.run_reader import NAME
 from hil.record.run_writer import RUNNING
-from hil.record.running import RunningTrial, Session, read_session
+from hil.record.running import RunningSession, RunningTrial, read_session
 
 REPORTS = Path("reports")
 SILENT_S = 30.0  # without a sign of a trial, before the view says so
@@ -39,7 +39,7 @@ def newest_run(root: Path) -> Path:
     return max(runs, key=lambda folder: folder.name)
 
 
-def picture(session: Session, now: float) -> Group:
+def picture(session: RunningSession, now: float) -> Group:
     """Return the view of a session at a UNIX time."""
     ended = sum(session.verdicts.values())
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in session.verdicts.items())
@@ -58,7 +58,7 @@ def picture(session: Session, now: float) -> Group:
     return Group(*lines)
 
 
-def _since(session: Session, now: float) -> str:
+def _since(session: RunningSession, now: float) -> str:
     try:
         seconds = now - datetime.fromisoformat(session.begun).timestamp()
     except ValueError:

@@ -19,7 +19,7 @@ from hil.comparison.result import (
     agreement,
     value_difference,
 )
-from hil.comparison.tensors import Reference, Tensor, in_one_dtype, tensors_of
+from hil.comparison.tensors import Reference, StepTensor, in_one_dtype, tensors_of
 from hil.comparison.tolerance import Tolerance, Tolerances, tolerances
 from hil.errors import Blocked, DeviceFault, RigError, close_matches, message_of, shown, verdict_word
 
@@ -198,7 +198,7 @@ class Comparison:
         at = f"{self._place}step {index}: "
         given = _named(tensors, at, "the test, for the device,")
         # Copies: the reference may write into the arrays of the test, and what came from the device is compared.
-        ours = {tensor: Tensor(one.array.copy(), one.typed) for tensor, one in given.items()}
+        ours = {tensor: StepTensor(one.array.copy(), one.typed) for tensor, one in given.items()}
         theirs = _named(self._asked(index), at, "the reference")
         self._forms.check_names(self._place, index, set(ours), set(theirs), partial)
         # All forms, and the reference, before any value: a wrong reference is never the fault of the device.
@@ -234,7 +234,7 @@ class Comparison:
             ) from error
 
     def _checked_pair(
-        self, index: int, tensor: str, ours: Tensor, given: Tensor, theirs: Tensor
+        self, index: int, tensor: str, ours: StepTensor, given: StepTensor, theirs: StepTensor
     ) -> tuple[np.ndarray, np.ndarray, KnownTensor]:
         """Return both sides of a tensor, which can be compared; `ours` copies what was `given`. Raises as `step`."""
         device, reference = in_one_dtype(ours, theirs)
@@ -277,7 +277,7 @@ class Comparison:
         return None
 
 
-def _named(values: object, at: str, whose: str) -> dict[str, Tensor]:
+def _named(values: object, at: str, whose: str) -> dict[str, StepTensor]:
     """Return the tensors of one side; `at` begins the sentences."""
     try:
         return tensors_of(values, whose)

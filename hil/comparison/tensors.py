@@ -30,7 +30,7 @@ class Reference(Protocol):
 
 
 @dataclass(frozen=True)
-class Tensor:
+class StepTensor:
     """A value of a step.
 
     Attributes:
@@ -42,7 +42,7 @@ class Tensor:
     typed: bool
 
 
-def tensors_of(values: object, whose: str) -> dict[str, Tensor]:
+def tensors_of(values: object, whose: str) -> dict[str, StepTensor]:
     """Return the named values of a step as arrays; `whose` names their source in messages.
 
     Raises:
@@ -57,7 +57,7 @@ def tensors_of(values: object, whose: str) -> dict[str, Tensor]:
     return {_name(name, whose): tensor_of(value, f"tensor {name} of {whose}") for name, value in values.items()}
 
 
-def tensor_of(value: Any, what: str) -> Tensor:
+def tensor_of(value: Any, what: str) -> StepTensor:
     """Return a value as an array; `what` names it in messages. The array may share the memory of the value.
 
     Raises:
@@ -78,10 +78,10 @@ def tensor_of(value: Any, what: str) -> Tensor:
         )
     if array.size == 0:
         raise RigError(f"{what} has no elements (shape {array.shape}), so that nothing can be compared.")
-    return Tensor(array.astype(dtype, copy=False), typed)
+    return StepTensor(array.astype(dtype, copy=False), typed)
 
 
-def in_one_dtype(device: Tensor, reference: Tensor) -> tuple[np.ndarray, np.ndarray]:
+def in_one_dtype(device: StepTensor, reference: StepTensor) -> tuple[np.ndarray, np.ndarray]:
     """Return both arrays; a value without a dtype takes that of the other side, as in NumPy (NEP 50).
 
     A Python number beside a float32 is so rounded to float32, and is infinite if it is too large; an integer beside

@@ -18,7 +18,7 @@ from hil.boards import Board
 from hil.dut.variables import variable
 from hil.errors import RigError, close_matches
 from hil.images import Image
-from hil.images.c_types import POINTER, Array, CType, Number, Opaque, Pointer, Reference, Struct, number, size_of
+from hil.images.c_types import POINTER, Array, CppReference, CType, Number, Opaque, Pointer, Struct, number, size_of
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])|(?P<name>[A-Za-z_$][\w$]*)|'(?P<file>[^']*)'"
@@ -42,7 +42,7 @@ class PointsNowhere(RigError):
 
 
 @dataclass(frozen=True)
-class Place:
+class MemoryPlace:
     """A place in memory: address and type."""
 
     address: int
@@ -66,7 +66,7 @@ class Word:
         return np.frombuffer(bits.to_bytes(kind.itemsize, "little"), kind)[0]
 
 
-def evaluate(text: str, image: Image, board: Board, read: Read) -> Place | Word:
+def evaluate(text: str, image: Image, board: Board, read: Read) -> MemoryPlace | Word:
     """Return what an expression of C names.
 
     Args:
@@ -90,7 +90,7 @@ class _Evaluation:
         self._tokens = self._split()
         self._next = 0
 
-    def result(self) -> Place | Word:
+    def result(self) -> MemoryPlace | Word:
         found = self._unary()
         if self._next < len(self._tokens):
             raise self._unclear(f"{self._tokens[self._next][1]!r} is not expected there")
@@ -128,7 +128,7 @@ class _Evaluation:
         if not self._take(sign):
             raise self._unclear(f"{sign!r} is missing")
 
-    def _unary(self) -> Place | Word:
+    def _unary(self) -> MemoryPlace | Word:
         if self._take("*"):
             return self._pointed_at(self._unary(), "*")
         if self._take("&"):
@@ -141,8 +141,8 @@ class _Evaluation:
             return Word(-self._value(inner), inner.type)
         if self._peek() == ("sign", "(") and (kind := self._cast()) is not None:
             value = self._unary()
-            if isinstance(value, Place) and not isinstance(kind, Pointer | Number):
-                return Place(value.address, kind)
+            if isinstance(value, MemoryPlace) and not isinstance(kind, Pointer | Number):
+                return MemoryPlace(value.address, kind)
             if isinstance(kind, Pointer):
                 return Word(self._number(value) & 0xFFFF_FFFF, kind)
             found = self._value(value)
@@ -176,7 +176,7 @@ class _Evaluation:
             kind = _pointer_to(kind)
         return kind
 
-    def _postfix(self) -> Place | Word:
+    def _postfix(self) -> MemoryPlace | Word:
         place = self._primary()
         while True:
             if self._take("->"):
@@ -190,7 +190,7 @@ class _Evaluation:
             else:
                 return place
 
-    def _primary(self) -> Place | Word:
+    def _primary(self) -> MemoryPlace | Word:
         kind, text = self._peek()
         self._next += 1
         if kind == "number":
@@ -206,24 +206,24 @@ class _Evaluation:
             self._next += 1
         if kind != "name":
             raise self._unclear("a name is missing" if kind == "end" else f"{text!r} is not expected there")
-        return self._meant(Place(*variable(self._image, text, tuple(scopes))))
+        return self._meant(MemoryPlace(*variable(self._image, text, tuple(scopes))))
 
-    def _meant(self, place: Place) -> Place:
+    def _meant(self, place: MemoryPlace) -> MemoryPlace:
         """Return what a reference of C++ stands for; another place as it is."""
-        while isinstance(place.type, Reference):
+        while isinstance(place.type, CppReference):
             address = int.from_bytes(self._read(place.address, POINTER.itemsize), "little")
             self._check(address, place.type)
-            place = Place(address, place.type.target())
+            place = MemoryPlace(address, place.type.target())
         return place
 
-    def _pointed_at(self, value: Place | Word, sign: str) -> Place:
-        if isinstance(value.type, Array) and isinstance(value, Place):
-            return Place(value.address, value.type.element)
+    def _pointed_at(self, value: MemoryPlace | Word, sign: str) -> MemoryPlace:
+        if isinstance(value.type, Array) and isinstance(value, MemoryPlace):
+            return MemoryPlace(value.address, value.type.element)
         if not isinstance(value.type, Pointer):
             raise RigError(f"{self._text!r}: {sign} needs a pointer, and that is {value.type.name}.")
         address = self._number(value)
         self._check(address, value.type)
-        return Place(address, value.type.target())
+        return MemoryPlace(address, value.type.target())
 
     def _check(self, address: int, kind: CType) -> None:
         """Raise PointsNowhere unless a pointer points into a memory of the board or to a peripheral."""
@@ -236,7 +236,7 @@ class _Evaluation:
                 f"{self._board.name}"
             )
 
-    def _member(self, place: Place | Word) -> Place:
+    def _member(self, place: MemoryPlace | Word) -> MemoryPlace:
         kind, name = self._peek()
         self._next += 1
         if kind != "name":
@@ -254,11 +254,11 @@ class _Evaluation:
         member = members[name]
         if member.bits:
             raise RigError(f"{self._text!r}: {name} is a bit-field: read the bytes around it by address and dtype.")
-        return self._meant(Place(place.address + member.offset, member.type()))
+        return self._meant(MemoryPlace(place.address + member.offset, member.type()))
 
-    def _element(self, place: Place | Word, index: int) -> Place:
+    def _element(self, place: MemoryPlace | Word, index: int) -> MemoryPlace:
         count = None
-        if isinstance(place.type, Array) and isinstance(place, Place):
+        if isinstance(place.type, Array) and isinstance(place, MemoryPlace):
             start, element, count = place.address, place.type.element, place.type.count
         elif isinstance(place.type, Pointer):
             start, element = self._number(place), place.type.target()
@@ -274,19 +274,19 @@ class _Evaluation:
             raise RigError(
                 f"{self._text!r}: the index {index} is out of range: {place.type.name} has 0 to {count - 1}."
             )
-        found = Place((start + index * size) & 0xFFFF_FFFF, element)
+        found = MemoryPlace((start + index * size) & 0xFFFF_FFFF, element)
         if count is None:
             self._check(found.address, place.type)
         return found
 
-    def _number(self, value: Place | Word) -> int:
+    def _number(self, value: MemoryPlace | Word) -> int:
         """Return a whole number or an address, read if it is in memory."""
         found = self._value(value)
         if not isinstance(found, int):
             raise RigError(f"{self._text!r}: {value.type.name} is no whole number.")
         return int(found)
 
-    def _value(self, value: Place | Word) -> int | float:
+    def _value(self, value: MemoryPlace | Word) -> int | float:
         """Return a number or an address, read if it is in memory; a bool as 0 or 1."""
         if isinstance(value, Word):
             return value.value

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.boards import Board
-from hil.dut.expression import Place, PointsNowhere, Word, evaluate
+from hil.dut.expression import MemoryPlace, PointsNowhere, Word, evaluate
 from hil.errors import DeviceFault, RigError, shown
 from hil.images import Image
 from hil.images.c_types import Array, CType, Number, Opaque, Pointer, Struct, bytes_of_members, dtype_of, size_of
@@ -63,7 +63,7 @@ class Memory:
             raise self._no_answer(place.address, len(data), str(where))
         self._known.clear()  # it may have changed a pointer
 
-    def _place(self, where: Where) -> Place | Word:
+    def _place(self, where: Where) -> MemoryPlace | Word:
         if isinstance(where, str):
             read = lambda address, size: self._bytes(address, size, where)  # noqa: E731
             try:
@@ -76,7 +76,7 @@ class Memory:
             )
         address = int(where)
         self._check_range(address, 0, hex(address))
-        return Place(address, Opaque("an address"))
+        return MemoryPlace(address, Opaque("an address"))
 
     def _form(
         self, where: Where, known: CType, dtype: npt.DTypeLike | None, shape: Shape | None

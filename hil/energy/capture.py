@@ -28,7 +28,7 @@ def edge_between(first_s: float, last_s: float, *, high: bool) -> Edge:
 
 
 @dataclass(frozen=True)
-class Request:
+class WindowRequest:
     """When the host asked for a window, and when it had the reply.
 
     Attributes:
@@ -83,7 +83,7 @@ class Capture:
     temperature_c: float | None = None
     renewed_s: float = 0.0
     notes: tuple[str, ...] = ()
-    request: Request | None = None
+    request: WindowRequest | None = None
     unseen_s: float = 0.0
     smoothed_j: float = 0.0
     resolution_j: float = 0.0

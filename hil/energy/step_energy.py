@@ -28,7 +28,7 @@ IDLE_DRIFT = 0.02  # of the idle power, between before and after; a larger drift
 
 
 @dataclass(frozen=True)
-class Task:
+class MeasuredTask:
     """What the windows measure.
 
     Attributes:
@@ -75,7 +75,7 @@ class EnergyResult:
     """
 
     windows: list[Window]
-    task: Task
+    task: MeasuredTask
     per_step: float
     contributions: list[Contribution]
     limits: tuple[float, float]
@@ -183,7 +183,7 @@ def _finite(value: float | str | None) -> float | str | None:
 
 
 def energy_of_windows(  # noqa: PLR0913 - six facts of a measurement; `draws` is lowered by tests and benchmarks
-    captures: Sequence[Capture], task: Task, sheet: DataSheet, used: CurrentRange, meter: dict[str, Any],
+    captures: Sequence[Capture], task: MeasuredTask, sheet: DataSheet, used: CurrentRange, meter: dict[str, Any],
     provenance: str, draws: int = DRAWS
 ) -> EnergyResult:  # fmt: skip
     """Return the energy of a step from all windows, with both intervals.
@@ -225,7 +225,7 @@ def energy_of_windows(  # noqa: PLR0913 - six facts of a measurement; `draws` is
     return result
 
 
-def _laps(task: Task, window: Window) -> list[float]:
+def _laps(task: MeasuredTask, window: Window) -> list[float]:
     """Return the seconds of each step on the meter's clock; all equal if the board did not report every step."""
     if len(task.laps_s) != task.steps:
         return [window.duration / task.steps] * task.steps
@@ -233,7 +233,12 @@ def _laps(task: Task, window: Window) -> list[float]:
 
 
 def _flags(
-    captures: Sequence[Capture], windows: list[Window], task: Task, sheet: DataSheet, used: CurrentRange, aliased: bool
+    captures: Sequence[Capture],
+    windows: list[Window],
+    task: MeasuredTask,
+    sheet: DataSheet,
+    used: CurrentRange,
+    aliased: bool,
 ) -> list[str]:
     flags = []
     first, name = captures[0], sheet.name

@@ -17,7 +17,7 @@ SPARE = 0.9  # of the requested uncertainty, as a target, because the estimate i
 
 
 @dataclass(frozen=True)
-class Plan:
+class WindowPlan:
     """Total number of windows, and steps in each."""
 
     windows: int
@@ -29,7 +29,7 @@ def reached(result: EnergyResult, wanted: float) -> bool:
     return result.expanded <= wanted * abs(result.per_step)
 
 
-def plan_windows(result: EnergyResult, wanted: float) -> Plan | None:
+def plan_windows(result: EnergyResult, wanted: float) -> WindowPlan | None:
     """Return a plan that should reach an uncertainty; None if neither more nor longer windows would.
 
     More windows shrink the scatter of their mean by the root of their number, longer ones by the root of their length
@@ -43,13 +43,13 @@ def plan_windows(result: EnergyResult, wanted: float) -> Plan | None:
     aim = SPARE * wanted * abs(result.per_step)
     fewest = next((one for one in range(n + 1, MOST_WINDOWS + 1) if _expanded(result, one, 1.0) <= aim), None)
     if fewest is not None:
-        return Plan(fewest, steps)
+        return WindowPlan(fewest, steps)
     room = min(AT_ONCE, LONGEST_S * steps / (steps * max(window.duration for window in result.windows)))
     lengths = [1.25**power for power in range(1, 11) if 1.25**power <= room]
     longer = next((one for one in lengths if _expanded(result, n, one) <= aim), room)
     if math.floor(longer * steps) <= steps or _expanded(result, MOST_WINDOWS, 1e9) > wanted * abs(result.per_step):
         return None
-    return Plan(n, math.ceil(longer * steps))
+    return WindowPlan(n, math.ceil(longer * steps))
 
 
 def more_windows(result: EnergyResult, half_width: float) -> int | None:

@@ -25,7 +25,7 @@ IN_WORDS = {
 
 
 @dataclass(frozen=True)
-class Figure:
+class BudgetedFigure:
     """A figure that may have a budget.
 
     Attributes:
@@ -44,16 +44,16 @@ class Figure:
 
 
 FIGURES = {
-    "sram": Figure("sram.total", "B", True, "SRAM in use is"),
-    "latency": Figure("latency.p99_s", "s", True, "99 of 100 steps take up to"),
-    "step_time": Figure("step_time_s", "s", True, "The mean time of a compared step is"),
-    "energy_per_step": Figure("energy.per_step", "J", True, "The energy of a step is"),
-    "accuracy": Figure("accuracy.after", "1", False, "The accuracy after training is"),
+    "sram": BudgetedFigure("sram.total", "B", True, "SRAM in use is"),
+    "latency": BudgetedFigure("latency.p99_s", "s", True, "99 of 100 steps take up to"),
+    "step_time": BudgetedFigure("step_time_s", "s", True, "The mean time of a compared step is"),
+    "energy_per_step": BudgetedFigure("energy.per_step", "J", True, "The energy of a step is"),
+    "accuracy": BudgetedFigure("accuracy.after", "1", False, "The accuracy after training is"),
 }
 
 
 @dataclass(frozen=True)
-class Gate:
+class FigureGate:
     """The budget of one figure: either `limit` or `relative` is given.
 
     Attributes:
@@ -68,15 +68,15 @@ class Gate:
     source: str
     limit: float | None = None
     relative: float | None = None
-    own: Figure | None = None
+    own: BudgetedFigure | None = None
 
     @property
-    def figure(self) -> Figure:
+    def figure(self) -> BudgetedFigure:
         """The figure that the budget is for."""
         return self.own or FIGURES[self.name]
 
 
-Budgets = Mapping[str, Sequence[Gate]]  # by name of the figure
+Budgets = Mapping[str, Sequence[FigureGate]]  # by name of the figure
 
 
 class EarlierUnknown(RigError):
@@ -98,7 +98,7 @@ class Earlier(Protocol):
         """
 
 
-def parse_budgets(table: Any, source: str) -> dict[str, list[Gate]]:
+def parse_budgets(table: Any, source: str) -> dict[str, list[FigureGate]]:
     """Return the gates of a table such as `{sram = "256 KiB", step_time = ["310 ms", "+2 %"]}`.
 
     Raises:
@@ -106,7 +106,7 @@ def parse_budgets(table: Any, source: str) -> dict[str, list[Gate]]:
     """
     if not isinstance(table, Mapping):
         raise RigError(f'the budgets {source} are {shown(table)}: write a table, such as {{ sram = "256 KiB" }}.')
-    found: dict[str, list[Gate]] = {}
+    found: dict[str, list[FigureGate]] = {}
     for name, texts in table.items():
         if name not in FIGURES:
             raise RigError(f"a budget {source} is for {name!r}: {close_matches(str(name), FIGURES)}")
@@ -114,7 +114,7 @@ def parse_budgets(table: Any, source: str) -> dict[str, list[Gate]]:
     return found
 
 
-def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Gate]:
+def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[FigureGate]:
     """Return the gates of a figure that a test gives, which may have any name and unit.
 
     Args:
@@ -143,7 +143,7 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Gat
                     f"'at least {text.strip()}' or 'at most {text.strip()}'."
                 )
             upper = change[1] == "+"
-        figure = Figure(f"figures.{name}", unit, upper, f"{name} is", plain="%" not in text)
+        figure = BudgetedFigure(f"figures.{name}", unit, upper, f"{name} is", plain="%" not in text)
         found.append(_parsed(name, text.strip()[bound.end() if bound is not None else 0 :], source, figure))
     return found
 
@@ -153,7 +153,7 @@ def as_list(texts: Any) -> list[Any]:
     return list(texts) if isinstance(texts, (list, tuple)) else [texts]
 
 
-def _parsed(name: str, text: Any, source: str, own: Figure | None = None) -> Gate:
+def _parsed(name: str, text: Any, source: str, own: BudgetedFigure | None = None) -> FigureGate:
     """Return the gate of a budget, which a value of the figure can miss."""
     gate = _read(name, text, source, own)
     figure = gate.figure
@@ -170,7 +170,7 @@ def _parsed(name: str, text: Any, source: str, own: Figure | None = None) -> Gat
     return gate
 
 
-def _read(name: str, text: Any, source: str, own: Figure | None) -> Gate:
+def _read(name: str, text: Any, source: str, own: BudgetedFigure | None) -> FigureGate:
     place, figure = f"the budget {source} of {name}", own or FIGURES[name]
     if not isinstance(text, str):
         raise RigError(f"{place} is {shown(text)}: {EXAMPLES}, or +2 % relative to the last good nights, in quotes.")
@@ -179,12 +179,12 @@ def _read(name: str, text: Any, source: str, own: Figure | None) -> Gate:
         if (change[1] == "+") != figure.upper:
             right, what = ("+", "more") if figure.upper else ("-", "less")
             raise RigError(f"{place} is {text!r}: write {right}{change[2]} %, it limits how much {what} it may be.")
-        return Gate(name, source, None, math.copysign(float(change[2]) / 100, 1 if figure.upper else -1), own)
+        return FigureGate(name, source, None, math.copysign(float(change[2]) / 100, 1 if figure.upper else -1), own)
     number, _, unit = text.strip().partition(" ")
     if own is not None and unit.strip() == figure.unit.replace("1", "") and NUMBER.fullmatch(number):
         if not math.isfinite(float(number)):
             raise RigError(f"{place} is {text!r}, which is too large for a number: correct it.")
-        return Gate(name, source, float(number), None, own)
+        return FigureGate(name, source, float(number), None, own)
     try:
         limit = parse_quantity(text)
     except RigError as error:
@@ -193,19 +193,19 @@ def _read(name: str, text: Any, source: str, own: Figure | None) -> Gate:
         raise RigError(f"{place}: {error}") from error
     if limit.unit != figure.unit:
         raise RigError(f"{place} is {text!r}: {_cure(figure.unit, figure.plain)}.")
-    return Gate(name, source, float(limit.value), None, own)
+    return FigureGate(name, source, float(limit.value), None, own)
 
 
 def _cure(unit: str, plain: bool) -> str:
-    """Return how a budget of a figure in a unit is written; `plain` as of `Figure`."""
+    """Return how a budget of a figure in a unit is written; `plain` as of `BudgetedFigure`."""
     if unit == "1" and plain:
         return "give it as a number, such as 20, or in per cent, such as 65 %"
     return f"give it in {IN_WORDS.get(unit, f'{unit}, such as 12 {unit}')}"
 
 
-def nearest(*tables: Budgets) -> dict[str, list[Gate]]:
+def nearest(*tables: Budgets) -> dict[str, list[FigureGate]]:
     """Return the budgets by figure; of several tables the first that has the figure, with all its budgets."""
-    found: dict[str, list[Gate]] = {}
+    found: dict[str, list[FigureGate]] = {}
     for table in tables:
         for name, gates in table.items():
             found.setdefault(name, list(gates))

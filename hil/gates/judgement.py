@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hil.errors import RigError
-from hil.gates.gate import Gate
+from hil.gates.gate import FigureGate
 from hil.quantity import Provenance, Quantity, in_words
 
 PASS, FAIL, INCONCLUSIVE, NOT_JUDGED = "pass", "fail", "inconclusive", "not judged"
@@ -58,7 +58,7 @@ class Judgement:
         more: how many more of `more_of` would decide; None if the verdict is not `inconclusive`, or none would.
     """
 
-    gate: Gate
+    gate: FigureGate
     verdict: str
     sentence: str
     value: Quantity | None = None
@@ -68,7 +68,7 @@ class Judgement:
 
 
 def judge(
-    gate: Gate,
+    gate: FigureGate,
     value: Quantity | None,
     coverage: float = COVERAGE,
     median: Quantity | NoMedian = NO_HISTORY,
@@ -122,7 +122,7 @@ def judge(
     return Judgement(gate, INCONCLUSIVE, sentence, value, limit, count, what if count is not None else "")
 
 
-def begin_of(gate: Gate, value: Quantity, coverage: float, limit: float | None, verdict: str) -> str:
+def begin_of(gate: FigureGate, value: Quantity, coverage: float, limit: float | None, verdict: str) -> str:
     """Return how the sentence of `judge` begins: the figure, and the budget with its limit; arguments as there."""
     about = f"{gate.figure.words} {_with_interval(gate, value, coverage * (value.uncertainty or 0.0))}"
     if value.provenance not in SILICON:
@@ -131,7 +131,7 @@ def begin_of(gate: Gate, value: Quantity, coverage: float, limit: float | None, 
     return f"{about}{joint}{_budget(gate, limit)}"
 
 
-def _limit(gate: Gate, median: Quantity | NoMedian) -> tuple[float | None, float]:
+def _limit(gate: FigureGate, median: Quantity | NoMedian) -> tuple[float | None, float]:
     """Return the budget as a number, and its standard uncertainty."""
     if gate.relative is None:
         return gate.limit, 0.0
@@ -140,18 +140,18 @@ def _limit(gate: Gate, median: Quantity | NoMedian) -> tuple[float | None, float
     return (1 + gate.relative) * median.value, (1 + gate.relative) * (median.uncertainty or 0.0)
 
 
-def _written(gate: Gate, value: float, digits: int = 4) -> str:
+def _written(gate: FigureGate, value: float, digits: int = 4) -> str:
     if gate.figure.plain and gate.figure.unit == "1":
         return f"{value:,.{digits}g}"
     return in_words(value, gate.figure.unit, digits)
 
 
-def _with_interval(gate: Gate, value: Quantity, half: float) -> str:
+def _with_interval(gate: FigureGate, value: Quantity, half: float) -> str:
     text = _written(gate, value.value)
     return text if not half else f"{text} ± {_written(gate, half, 2)}"
 
 
-def _budget(gate: Gate, limit: float | None) -> str:
+def _budget(gate: FigureGate, limit: float | None) -> str:
     if gate.relative is None:
         bound = "" if gate.own is None else "at most " if gate.figure.upper else "at least "
         return f"the budget {gate.source} is {bound}{_written(gate, gate.limit or 0.0)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hil.history.rows import Figure, Row, TrialRows, canonical, digest_of, name_of, number, text_of, time_of
+from hil.history.rows import Row, TrialFigure, TrialRows, canonical, digest_of, name_of, number, text_of, time_of
 from hil.record.device_test import DeviceTest
 from hil.record.trial_writer import json_fields
 
@@ -52,10 +52,10 @@ def device_subject(test: str, board: str, reality: str | None) -> Row:
     }
 
 
-def _figures(record: DeviceTest) -> Iterator[Figure]:
+def _figures(record: DeviceTest) -> Iterator[TrialFigure]:
     """Yield the figures that the test gave, and the largest errors of each tensor."""
     for each in record.figures:
-        yield Figure(
+        yield TrialFigure(
             name_of(f"figures.{each['name']}"), name_of(each["unit"]), each["provenance"], number(each["value"]),
             number(each["uncertainty"]),
         )  # fmt: skip
@@ -64,6 +64,6 @@ def _figures(record: DeviceTest) -> Iterator[Figure]:
         for worst in compared["worst"]:
             for name, value in (("max_ulp", worst["max_ulp"]), ("max_relative", worst["max_relative"])):
                 if value is not None:
-                    yield Figure(name_of(f"{place}{worst['tensor']}.{name}"), "1", "counted", number(value), None)
+                    yield TrialFigure(name_of(f"{place}{worst['tensor']}.{name}"), "1", "counted", number(value), None)
     if record.comparisons:
-        yield Figure("steps_compared", "1", "counted", number(record.steps_compared), None)
+        yield TrialFigure("steps_compared", "1", "counted", number(record.steps_compared), None)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hil.errors import message_of
-from hil.gates import FIGURES, NO_HISTORY, EarlierUnknown, Gate, NoMedian
+from hil.gates import FIGURES, NO_HISTORY, EarlierUnknown, FigureGate, NoMedian
 from hil.gates.judgement import SILICON
 from hil.history.answer import NoAnswer, answer_of
 from hil.history.device_rows import device_subject
@@ -110,7 +110,7 @@ class EarlierNights:
 
 
 def median_of_nights(
-    gate: Gate, value: Quantity | None, earlier: Callable[[], Sequence[Quantity]]
+    gate: FigureGate, value: Quantity | None, earlier: Callable[[], Sequence[Quantity]]
 ) -> Quantity | NoMedian:
     """Return the median of the last good nights of the same kind of figure, or why there is none.
 

@@ -15,7 +15,7 @@ from typing import Any
 from hil.errors import RigError
 from hil.history.failures import HistoryError
 from hil.history.folders import Count, import_run, run_folders
-from hil.history.rows import LARGEST_INTEGER, Figure, Row, TrialRows, digest_of, name_of, number, text_of, time_of
+from hil.history.rows import LARGEST_INTEGER, Row, TrialFigure, TrialRows, digest_of, name_of, number, text_of, time_of
 from hil.history.store import Store, Writer
 from hil.history.table import COLUMNS, OF_QUANTITY, WORDS
 from hil.number_text import whole_number
@@ -170,11 +170,11 @@ def _trial_rows(rows: list[Row]) -> TrialRows:
         "verdict": _one_of(first["verdict"], VERDICTS),
         "reason": text_of(first["reason"]),
     }
-    figures: dict[tuple[str, str, str], Figure] = {}
+    figures: dict[tuple[str, str, str], TrialFigure] = {}
     for each in rows:
         name, value, uncertainty, unit, provenance = (each[column] for column in OF_QUANTITY)
         if name is not None:
-            figure = Figure(
+            figure = TrialFigure(
                 name_of(name), name_of(unit), Provenance(provenance).value, number(value), _finite(uncertainty)
             )
             figures[figure.kind] = figure

@@ -19,7 +19,7 @@ HEADLINES = (
 
 
 @dataclass(frozen=True)
-class Line:
+class QuantityLine:
     """One quantity of one subject.
 
     Attributes:
@@ -48,7 +48,7 @@ class Line:
         return {"quantity": found.pop("name")} | subject | found | numbers
 
 
-def lines(series: Iterable[Series], runs: Sequence[RunEntry]) -> list[Line]:
+def lines(series: Iterable[Series], runs: Sequence[RunEntry]) -> list[QuantityLine]:
     """Return a line for each series. A night with several trials of one subject counts by their median.
 
     Args:
@@ -58,13 +58,13 @@ def lines(series: Iterable[Series], runs: Sequence[RunEntry]) -> list[Line]:
     return [_line(each, runs) for each in series]
 
 
-def _line(series: Series, runs: Sequence[RunEntry]) -> Line:
+def _line(series: Series, runs: Sequence[RunEntry]) -> QuantityLine:
     nights = np.unique(series.nights)
     by_night = [_median(series.values[series.nights == night]) for night in nights] if len(nights) != len(
         series.nights
     ) else list(series.values)  # fmt: skip
     of_last = series.uncertainties[series.nights == nights[-1]]
-    return Line(
+    return QuantityLine(
         series.name, series.unit, series.provenance, series.subject, _number(by_night[-1]),
         _number(of_last[0]) if len(of_last) == 1 else None, _number(_median(np.array(by_night[:-1], float))),
         len(nights), runs[nights[-1]].name,

@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Figure:
+class TrialFigure:
     """One quantity of a trial; `value` and `uncertainty` are None if they are not numbers."""
 
     name: str
@@ -47,7 +47,7 @@ class TrialRows:
 
     row: Row
     settings: str
-    figures: tuple[Figure, ...]
+    figures: tuple[TrialFigure, ...]
 
     @property
     def ended(self) -> bool:
@@ -150,7 +150,7 @@ def trial_rows(record: TrialRecord) -> TrialRows:
     }
     figures = {}
     for name, each in found.items():
-        figure = Figure(
+        figure = TrialFigure(
             name_of(name), name_of(each.unit), each.provenance.value, number(each.value), number(each.uncertainty)
         )
         figures[figure.kind] = figure

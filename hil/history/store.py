@@ -17,7 +17,7 @@ from hil.history.failures import Damaged, HistoryError, NoTables, OlderSchema, e
 from hil.history.rescue import rescue_boards
 
 if TYPE_CHECKING:  # the record takes longer to load than a list of the history to make
-    from hil.history.rows import Figure, Row, TrialRows
+    from hil.history.rows import Row, TrialFigure, TrialRows
 
 INTERRUPTED = "interrupted"  # the verdict until a trial or a test has ended
 LOGS = ("-wal", "-shm")
@@ -176,7 +176,7 @@ class Writer:
         self._quantities(found.id, rows.figures)
         return True
 
-    def _quantities(self, trial: int, figures: tuple[Figure, ...]) -> None:
+    def _quantities(self, trial: int, figures: tuple[TrialFigure, ...]) -> None:
         if not figures:
             return
         self._learn(figures)
@@ -186,7 +186,7 @@ class Writer:
         ]
         self.connection.execute(insert(models.quantities), rows)
 
-    def _learn(self, figures: tuple[Figure, ...]) -> None:
+    def _learn(self, figures: tuple[TrialFigure, ...]) -> None:
         """Add the kinds that are not known yet."""
         new = sorted({each.kind for each in figures} - self.kinds.keys())
         if not new:

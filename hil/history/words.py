@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from hil.history.changes import Change
-from hil.history.overview import Line
+from hil.history.overview import QuantityLine
 
 
 def value_words(value: float, unit: str) -> str:
@@ -19,7 +19,7 @@ def unit_words(unit: str) -> str:
     return "" if unit == "1" else unit
 
 
-def last_words(line: Line) -> str:
+def last_words(line: QuantityLine) -> str:
     """Return the last value of a quantity with its standard uncertainty."""
     if line.last is None:
         return "not a number"

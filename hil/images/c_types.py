@@ -42,7 +42,7 @@ class Pointer:
 
 
 @dataclass(frozen=True)
-class Reference:
+class CppReference:
     """A reference of C++; `target` gives the type of what it stands for."""
 
     target: Callable[[], CType]
@@ -100,7 +100,7 @@ class Opaque:
     size: int | None = None
 
 
-CType: TypeAlias = "Number | Pointer | Reference | Array | Struct | Opaque"
+CType: TypeAlias = "Number | Pointer | CppReference | Array | Struct | Opaque"
 
 
 def number(words: str) -> Number | None:
@@ -128,7 +128,7 @@ def size_of(kind: CType) -> int | None:
         return None if element is None or kind.count is None else element * kind.count
     if isinstance(kind, Number):
         return kind.dtype.itemsize
-    return POINTER.itemsize if isinstance(kind, Pointer | Reference) else kind.size
+    return POINTER.itemsize if isinstance(kind, Pointer | CppReference) else kind.size
 
 
 def dtype_of(kind: CType) -> np.dtype[Any]:
@@ -141,7 +141,7 @@ def dtype_of(kind: CType) -> np.dtype[Any]:
     """
     if isinstance(kind, Number):
         return kind.dtype
-    if isinstance(kind, Pointer | Reference):
+    if isinstance(kind, Pointer | CppReference):
         return POINTER
     if isinstance(kind, Struct):
         members = [each for each in kind.members().values() if not each.bits and not _has_no_length(each.type())]

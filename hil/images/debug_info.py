@@ -16,7 +16,7 @@ from elftools.dwarf.die import DIE
 from elftools.elf.elffile import ELFFile
 
 from hil.errors import RigError
-from hil.images.c_types import POINTER, Array, CType, Member, Number, Opaque, Pointer, Reference, Struct
+from hil.images.c_types import POINTER, Array, CppReference, CType, Member, Number, Opaque, Pointer, Struct
 
 DW_OP_ADDR = 0x03
 BOOLEAN, FLOAT, SIGNED, SIGNED_CHAR, COMPLEX = 0x02, 0x04, 0x05, 0x06, 0x03  # DW_ATE (table 5.1)
@@ -142,7 +142,7 @@ class DebugInfo:
         if tag == "DW_TAG_pointer_type":
             return Pointer(partial(self._type_of, die))
         if tag in ("DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"):
-            return Reference(partial(self._type_of, die))
+            return CppReference(partial(self._type_of, die))
         if tag in STRUCTS:
             whole = self._defined(die)
             return Struct(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from elftools.elf.elffile import ELFFile
 
 
-class Row(NamedTuple):
+class LineTableRow(NamedTuple):
     """A row of a line table: from this address on, the code is of this line; an empty file ends a sequence."""
 
     address: int
@@ -35,9 +35,9 @@ class SourceLines:
         return f"{self._rows[place].file}:{self._rows[place].line}"
 
 
-def line_rows(path: Path) -> list[Row]:
+def line_rows(path: Path) -> list[LineTableRow]:
     """Return the rows of all line tables of an ELF file, sequence by sequence; empty if it has none."""
-    rows: list[Row] = []
+    rows: list[LineTableRow] = []
     with path.open("rb") as file:
         elf = ELFFile(file)
         if elf.has_dwarf_info():
@@ -49,13 +49,13 @@ def line_rows(path: Path) -> list[Row]:
     return rows
 
 
-def _rows(program: Any) -> list[Row]:
+def _rows(program: Any) -> list[LineTableRow]:
     """Return the rows of a compilation unit, without those of functions that the linker has dropped.
 
     A dropped function keeps its sequence at address 0, where no image has code.
     """
-    rows: list[Row] = []
-    sequence: list[Row] = []
+    rows: list[LineTableRow] = []
+    sequence: list[LineTableRow] = []
     files: dict[int, str] = {}
     for entry in program.get_entries():
         state = entry.state
@@ -64,7 +64,7 @@ def _rows(program: Any) -> list[Row]:
         if state.file not in files:
             files[state.file] = _file(program, state.file)
         name = "" if state.end_sequence else files[state.file]
-        sequence.append(Row(state.address, name, state.line))
+        sequence.append(LineTableRow(state.address, name, state.line))
         if state.end_sequence:
             rows += sequence if sequence[0].address else []
             sequence = []

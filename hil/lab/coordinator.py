@@ -32,7 +32,7 @@ OPTIONS = (
 )
 
 
-class Refusal(Exception):
+class CoordinatorRefusal(Exception):
     """The coordinator refused a request; the message is its reason."""
 
 
@@ -95,15 +95,18 @@ class Coordinator:
         )
 
     def acquire(self, place: str) -> None:
-        """Acquire a place. Raises Refusal, and Blocked without a session."""
+        """Acquire a place. Raises CoordinatorRefusal, and Blocked without a session."""
         self._ask("AcquirePlace", self._labgrid.messages.AcquirePlaceRequest(placename=place))
 
     def release(self, place: str, holder: str) -> None:
-        """Release a place if this holder has it. Raises Refusal, and Blocked without a session."""
+        """Release a place if this holder has it. Raises CoordinatorRefusal, and Blocked without a session."""
         self._ask("ReleasePlace", self._labgrid.messages.ReleasePlaceRequest(placename=place, fromuser=holder))
 
     def reserve(self, tags: dict[str, str]) -> str:
-        """Ask for any place with these tags; return the token. Raises Refusal, and Blocked without a session."""
+        """Ask for any place with these tags; return the token.
+
+        Raises CoordinatorRefusal, and Blocked without a session.
+        """
         messages = self._labgrid.messages
         request = messages.CreateReservationRequest(filters={"main": messages.Reservation.Filter(filter=tags)})
         return str(self._ask("CreateReservation", request).reservation.token)
@@ -112,17 +115,17 @@ class Coordinator:
         """Return the place of a reservation, None as long as it has none. It lives a minute from each call.
 
         Raises:
-            Refusal: the reservation is no longer known, or has expired.
+            CoordinatorRefusal: the reservation is no longer known, or has expired.
             Blocked: there is no session.
         """
         found = self._ask("PollReservation", self._labgrid.messages.PollReservationRequest(token=token)).reservation
         if self._labgrid.common.ReservationState(found.state).name in ("expired", "invalid"):
-            raise Refusal(f"reservation {token} is over")
+            raise CoordinatorRefusal(f"reservation {token} is over")
         return str(found.allocations["main"]) if "main" in found.allocations else None
 
     def cancel(self, token: str) -> None:
         """Cancel a reservation; one that is not known is no error. Raises Blocked without a session."""
-        with contextlib.suppress(Refusal):
+        with contextlib.suppress(CoordinatorRefusal):
             self._ask("CancelReservation", self._labgrid.messages.CancelReservationRequest(token=token))
 
     def waiting(self) -> list[Waiting]:
@@ -147,7 +150,7 @@ class Coordinator:
         except self._labgrid.grpc.RpcError as error:
             if error.code().name in ("UNAVAILABLE", "CANCELLED", "DEADLINE_EXCEEDED", "UNIMPLEMENTED"):
                 raise self._unusable(error) from error
-            raise Refusal(str(error.details())) from error
+            raise CoordinatorRefusal(str(error.details())) from error
 
     def _unusable(self, error: Any) -> Blocked:
         self._reason = self._why(error)

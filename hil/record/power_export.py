@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hil.atomic_write import atomic_file
-from hil.energy.capture import Capture, Edge, Request
+from hil.energy.capture import Capture, Edge, WindowRequest
 from hil.energy.integration import cells, integrals
 from hil.errors import RigError
 from hil.optional_library import library
@@ -44,7 +44,7 @@ class PowerWindow:
 
     capture: Capture
     meter: dict[str, Any]
-    request: Request | None
+    request: WindowRequest | None
 
     def levels(self, t_s: np.ndarray) -> np.ndarray:
         """Return the level of the marker at times, bool[n]; low without edges."""

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hil.bounded_read import parse_json
-from hil.energy.capture import Capture, Edge, Request
+from hil.energy.capture import Capture, Edge, WindowRequest
 from hil.energy.window import PHASES
 from hil.errors import RigError, message_of
 
@@ -115,7 +115,7 @@ def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:
         raise _damaged(path, error) from error
 
 
-def read_requests(path: Path) -> dict[int, Request]:
+def read_requests(path: Path) -> dict[int, WindowRequest]:
     """Return the request for each window by its number; empty for a window that was not asked for, or an old trace.
 
     Raises:
@@ -123,7 +123,7 @@ def read_requests(path: Path) -> dict[int, Request]:
     """
     known = _known(path)
     try:
-        found = {int(window): Request(*map(float, times)) for *times, window in known.get("requests", [])}
+        found = {int(window): WindowRequest(*map(float, times)) for *times, window in known.get("requests", [])}
         if not all(math.isfinite(time) for request in found.values() for time in astuple(request)):
             raise ValueError("a request has no time")
         return found

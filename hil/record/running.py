@@ -33,7 +33,7 @@ class RunningTrial:
 
 
 @dataclass(frozen=True)
-class Session:
+class RunningSession:
     """A session as its folder shows it.
 
     Attributes:
@@ -52,7 +52,7 @@ class Session:
     trials: list[RunningTrial]
 
 
-def read_session(folder: Path) -> Session:
+def read_session(folder: Path) -> RunningSession:
     """Read the present state of a session.
 
     Args:
@@ -77,7 +77,7 @@ def read_session(folder: Path) -> Session:
         raise RigError(f"{folder / NAME} is damaged ({type(error).__name__}: {error}): {RERUN}.") from error
     if facts[1] != RUNNING:
         refuse_contradictions(read_recorded(folder))
-    return Session(*facts, len(tests), verdicts, running_trials(folder) if facts[1] == RUNNING else [])
+    return RunningSession(*facts, len(tests), verdicts, running_trials(folder) if facts[1] == RUNNING else [])
 
 
 def running_trials(folder: Path) -> list[RunningTrial]:

@@ -32,7 +32,7 @@ UNLISTABLE = re.compile(r"[\x00-\x1f\x7f\\\ufffd]")  # sha256sum escapes names w
 
 
 @dataclass(frozen=True)
-class Sums:
+class FileSums:
     """The content of SHA256SUMS: id and uid of the run (`-` for a run without), and SHA-256 by path."""
 
     run: str
@@ -77,7 +77,9 @@ def sha256_of(path: Path) -> str:
     return found.hexdigest()
 
 
-def sums_of(folder: Path, facts: Mapping[str, Any], pages: bool, pending: Mapping[str, bytes] | None = None) -> Sums:
+def sums_of(
+    folder: Path, facts: Mapping[str, Any], pages: bool, pending: Mapping[str, bytes] | None = None
+) -> FileSums:
     """Return the sums of the files of a run.
 
     Args:
@@ -95,10 +97,10 @@ def sums_of(folder: Path, facts: Mapping[str, Any], pages: bool, pending: Mappin
     for path in digests:
         if UNLISTABLE.search(path):
             raise RigError(f"{folder} has a file {path[:80]!a}, which SHA256SUMS cannot list: rename it.")
-    return Sums(str(facts["id"]), str(facts.get("uid", "-")), digests)
+    return FileSums(str(facts["id"]), str(facts.get("uid", "-")), digests)
 
 
-def write_sums(folder: Path, sums: Sums) -> None:
+def write_sums(folder: Path, sums: FileSums) -> None:
     """Write SHA256SUMS into the folder of a run.
 
     Raises:
@@ -107,7 +109,7 @@ def write_sums(folder: Path, sums: Sums) -> None:
     write_atomic(folder / SUMS, sums.text)
 
 
-def read_sums(folder: Path) -> Sums | None:
+def read_sums(folder: Path) -> FileSums | None:
     """Return the content of SHA256SUMS in the folder of a run; None if there is none.
 
     Raises:
@@ -126,4 +128,4 @@ def read_sums(folder: Path) -> Sums | None:
         if found is None or found[2] in digests:
             raise RigError(f"{path} is damaged (line {number} is no SHA-256 with a path, or is there twice): {CURE}.")
         digests[found[2]] = found[1]
-    return Sums(of_run[1], of_run[2], digests)
+    return FileSums(of_run[1], of_run[2], digests)

@@ -14,7 +14,7 @@ from hil.report.overview import kind_of
 
 
 @dataclass(frozen=True)
-class Column:
+class CostColumn:
     """A figure of the table: where the record has it, in which unit it is written, and what is said without it.
 
     `budgets` are the names of the budgets that are shown beside it.
@@ -29,15 +29,15 @@ class Column:
 
 
 COLUMNS = (
-    Column("time a step", "step_time_s", "ms", 1e-3, "not measured", ("step_time", "latency")),
-    Column("energy a step", "energy.per_step", "mJ", 1e-3, "not measured", ("energy_per_step",)),
-    Column("SRAM", "sram.total", "KiB", 1024, "not counted", ("sram",)),
-    Column("accuracy", "accuracy.after", "%", 0.01, "not counted", ("accuracy",)),
+    CostColumn("time a step", "step_time_s", "ms", 1e-3, "not measured", ("step_time", "latency")),
+    CostColumn("energy a step", "energy.per_step", "mJ", 1e-3, "not measured", ("energy_per_step",)),
+    CostColumn("SRAM", "sram.total", "KiB", 1024, "not counted", ("sram",)),
+    CostColumn("accuracy", "accuracy.after", "%", 0.01, "not counted", ("accuracy",)),
 )
 
 
 @dataclass(frozen=True)
-class Cell:
+class CostCell:
     """A figure over the trials of a row.
 
     Attributes:
@@ -46,7 +46,7 @@ class Cell:
         budget: the one with the smallest margin; None if none is set.
     """
 
-    column: Column
+    column: CostColumn
     figures: tuple[Quantity, ...]
     budget: BudgetRow | None
 
@@ -77,7 +77,7 @@ class CostRow:
 
     trials: tuple[TrialRecord, ...]
     formats: str  # number formats of a named network; empty for a network of the user's own
-    cells: tuple[Cell, ...]
+    cells: tuple[CostCell, ...]
 
 
 def cost_rows(trials: Sequence[TrialRecord]) -> list[CostRow]:
@@ -98,12 +98,12 @@ def _names(trial: TrialRecord) -> tuple[str, ...]:
     return trial.network, trial.method, trial.variant, trial.board, trial.reality or "", f"{trial.batch:09}"
 
 
-def _cells(trials: Sequence[TrialRecord]) -> tuple[Cell, ...]:
+def _cells(trials: Sequence[TrialRecord]) -> tuple[CostCell, ...]:
     found = [quantities(trial) for trial in trials]
     budgets = budget_rows(trials)
     cells = []
     for column in COLUMNS:
         figures = sorted((one[column.path] for one in found if column.path in one), key=lambda one: one.value)
         tightest = next((row for row in budgets if row.gate["name"] in column.budgets), None)
-        cells.append(Cell(column, tuple(figures), tightest))
+        cells.append(CostCell(column, tuple(figures), tightest))
     return tuple(cells)

@@ -24,7 +24,7 @@ SUPPLY = "supply voltage"  # begin of its source in the budget (hil/energy/condi
 
 
 @dataclass(frozen=True)
-class Limits:
+class CursorLimits:
     """Standard uncertainties of figures between two cursors, from the meter's limits of error.
 
     Attributes:
@@ -40,14 +40,14 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Place:
+class CursorPlace:
     """A time at which a cursor may stand beside those of the readings, and its standard uncertainty, in s."""
 
     t_s: float
     u_s: float
 
 
-def limits_of(energy: Mapping[str, Any]) -> Limits | None:
+def limits_of(energy: Mapping[str, Any]) -> CursorLimits | None:
     """Return the uncertainties by the data sheet that a record names; None if this trainrig does not have it.
 
     The scatter of the windows is not part of them: it is not a property of one trace.
@@ -65,7 +65,7 @@ def limits_of(energy: Mapping[str, Any]) -> Limits | None:
     shared = math.hypot(rectangular(used.gain), rectangular(sheet.timebase))
     of_voltage = rectangular(sheet.voltage_gain), rectangular(sheet.voltage_offset_v) / volt if volt else 0.0
     of_energy = math.hypot(shared, *of_voltage, _supply_share(energy))
-    return Limits(of_energy, shared, rectangular(sheet.timebase), volt * amperes, amperes)
+    return CursorLimits(of_energy, shared, rectangular(sheet.timebase), volt * amperes, amperes)
 
 
 def _supply_share(energy: Mapping[str, Any]) -> float:
@@ -75,7 +75,7 @@ def _supply_share(energy: Mapping[str, Any]) -> float:
     return float(sum(of_step)) / gross if gross else 0.0
 
 
-def cursor_data(trace: Trace, ends_s: Sequence[float], limits: Limits | None) -> dict[str, Any]:
+def cursor_data(trace: Trace, ends_s: Sequence[float], limits: CursorLimits | None) -> dict[str, Any]:
     """Return the places of the cursors with their sums, for the page's script.
 
     Args:
@@ -104,5 +104,5 @@ def cursor_data(trace: Trace, ends_s: Sequence[float], limits: Limits | None) ->
     }
 
 
-def _place(edge: Edge) -> Place:
-    return Place(edge.t_s, rectangular(edge.half_s))
+def _place(edge: Edge) -> CursorPlace:
+    return CursorPlace(edge.t_s, rectangular(edge.half_s))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hil import __version__
 from hil.history.changes import Change
 from hil.history.nights import RunEntry
-from hil.history.overview import HEADLINES, Line, lines
+from hil.history.overview import HEADLINES, QuantityLine, lines
 from hil.history.queries import Series
 from hil.history.words import last_words, step_words, value_words
 from hil.record import write_atomic
@@ -28,7 +28,7 @@ DIGEST = 8  # characters of the digest of settings
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnQuantity:
     """A quantity that varies: its figure, and a sentence for each step and for what is not drawn."""
 
     name: str
@@ -40,16 +40,16 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Group:
+class HistoryGroup:
     """A network and a method on a board: what varies, headlines first, and a row for each quantity."""
 
     board: str
     network: str
     method: str
     anchor: str
-    main: tuple[Drawn, ...]
-    others: tuple[Drawn, ...]
-    rows: tuple[tuple[str, Line, str], ...]
+    main: tuple[DrawnQuantity, ...]
+    others: tuple[DrawnQuantity, ...]
+    rows: tuple[tuple[str, QuantityLine, str], ...]
 
     @property
     def changes(self) -> int:
@@ -98,7 +98,7 @@ def write_history_page(series: Sequence[Series], runs: Sequence[RunEntry], path:
 
 def _groups(
     series: Iterable[Series], runs: Sequence[RunEntry], nights: Sequence[RunEntry], place: NDArray[np.int64]
-) -> Iterator[Group]:
+) -> Iterator[HistoryGroup]:
     """Yield the groups by board, network and method."""
 
     def key(one: Series) -> tuple[str, str, str]:
@@ -125,7 +125,7 @@ def _groups(
             sorted((each for each in figures if each.name in HEADLINES), key=lambda each: HEADLINES.index(each.name))
         )
         others = tuple(each for each in figures if each.name not in HEADLINES)
-        yield Group(board, network, method, f"group-{number}", main, others, rows)
+        yield HistoryGroup(board, network, method, f"group-{number}", main, others, rows)
 
 
 def _kind(one: Series) -> tuple[str, str, str]:
@@ -152,9 +152,11 @@ def _labels(series: Sequence[Series]) -> dict[tuple[str, ...], str]:
 def _drawn(
     kind: tuple[str, str, str], anchor: str, drawn: Sequence[OverNights], runs: Sequence[RunEntry],
     nights: Sequence[RunEntry],
-) -> Drawn:  # fmt: skip
+) -> DrawnQuantity:  # fmt: skip
     name, _, provenance = kind
     label = f"{name} ({provenance}) over {len(nights)} nights, {len(drawn)} series"
     notes = tuple(f"{one.label}: {one.lost} values are not numbers, and not drawn." for one in drawn if one.lost)
     changes = tuple((one.label, change) for one in drawn for change in one.changes)
-    return Drawn(name, provenance, anchor, box(history_figure(drawn, runs, nights), anchor, label), changes, notes)
+    return DrawnQuantity(
+        name, provenance, anchor, box(history_figure(drawn, runs, nights), anchor, label), changes, notes
+    )

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from hil.energy.capture import Request
+from hil.energy.capture import WindowRequest
 from hil.report.run_files import is_own
 
 LOG = Path("log") / "energy.log"
@@ -25,7 +25,7 @@ class LogLine:
     text: str
 
 
-def time_scale(request: Request, duration_s: float) -> float:
+def time_scale(request: WindowRequest, duration_s: float) -> float:
     """Return how many seconds of the host a second of the board takes, as the window shows.
 
     It is slightly above 1 on silicon. A stand-in has a time of its own, which runs slower or faster than the host's.
@@ -33,7 +33,7 @@ def time_scale(request: Request, duration_s: float) -> float:
     return (request.answered_s - request.asked_s) / (2 * request.idle_s + duration_s)
 
 
-def log_lines(folder: Path, request: Request, duration_s: float) -> tuple[LogLine, ...]:
+def log_lines(folder: Path, request: WindowRequest, duration_s: float) -> tuple[LogLine, ...]:
     """Return the lines between a request and its reply, in order.
 
     The request is placed where the sleep before the first edge begins, the reply where the sleep after the second edge

@@ -24,7 +24,7 @@ COSTS = (("time a step", "step_time_s"), ("energy a step", "energy.per_step"), (
 
 
 @dataclass(frozen=True)
-class Line:
+class ResultLine:
     """One line of the overview: a trial, or a test without one."""
 
     verdict: str  # of the trial, or of the test if its verdict is worse than that of its only trial
@@ -44,7 +44,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Cost:
+class CostRange:
     """The range of one figure over the trials that have it, with its provenances."""
 
     name: str
@@ -61,7 +61,7 @@ class Banner:
     sentences: list[str]
 
 
-def lines_of(run: Run) -> list[Line]:
+def lines_of(run: Run) -> list[ResultLine]:
     """Return the lines, the worst verdicts first."""
     trials = {trial.folder: (trial, steps) for trial, steps in zip(run.trials, run.steps, strict=True)}
     found = differences(run.trials)
@@ -74,9 +74,9 @@ def lines_of(run: Run) -> list[Line]:
             worse = len(its) == 1 and test.verdict != worst
             verdict, reason = (test.verdict, test.reason) if worse else (trial.verdict, trial.reason or test.reason)
             spark = sparkline(drawn_losses(trial, steps), trial)
-            lines.append(Line(verdict, reason, test, trial, quantities(trial), spark, found[trial.folder]))
+            lines.append(ResultLine(verdict, reason, test, trial, quantities(trial), spark, found[trial.folder]))
         if test.test in devices or (len(its) != 1 and test.verdict != worst):
-            lines.append(Line(test.verdict, test.reason, test, None, {}, None, device=devices.get(test.test)))
+            lines.append(ResultLine(test.verdict, test.reason, test, None, {}, None, device=devices.get(test.test)))
     return sorted(lines, key=lambda line: ORDER.index(line.verdict))
 
 
@@ -146,7 +146,7 @@ def against_mark(run: Run) -> int:
     return sum(test.outcome == "xpassed" and test.verdict == "pass" for test in run.tests)
 
 
-def choices(lines: Sequence[Line]) -> dict[str, list[str]]:
+def choices(lines: Sequence[ResultLine]) -> dict[str, list[str]]:
     """Return the values by which the lines may be filtered, of those in which they differ."""
     trials = [line.trial for line in lines if line.trial is not None]
     found = {
@@ -158,7 +158,7 @@ def choices(lines: Sequence[Line]) -> dict[str, list[str]]:
     return {name: values for name, values in found.items() if len(values) > 1}
 
 
-def costs(trials: Sequence[Mapping[str, Quantity]]) -> list[Cost]:
+def costs(trials: Sequence[Mapping[str, Quantity]]) -> list[CostRange]:
     """Return the costs of a step over all trials that have them, from the figures of each trial."""
     found = []
     for name, path in COSTS:
@@ -166,7 +166,7 @@ def costs(trials: Sequence[Mapping[str, Quantity]]) -> list[Cost]:
         if figures:
             low, high = min(figures, key=lambda one: one.value), max(figures, key=lambda one: one.value)
             words = list(dict.fromkeys(one.provenance.value for one in figures))
-            found.append(Cost(name, span(_formatted(low), _formatted(high)), words, len(figures)))
+            found.append(CostRange(name, span(_formatted(low), _formatted(high)), words, len(figures)))
     return found
 
 

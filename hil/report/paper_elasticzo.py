@@ -7,7 +7,7 @@ from typing import Any
 
 from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, number, percent
-from hil.report.paper_row import Row
+from hil.report.paper_row import PaperFigure
 
 # Table 1: accuracy in percent after 100 epochs of 50,000 images, batch 256, for INT8 and INT8*.
 TABLE_1: dict[str, dict[str, tuple[float, float | None]]] = {
@@ -20,26 +20,28 @@ BATCH = 256
 WEIGHTS_BY_ZO = {"cls1": 96_630, "cls2": 106_710, "full-zo": 107_550, "full-bp": 0}  # section 5.2, without biases
 
 
-def elasticzo_rows(trial: TrialRecord) -> list[Row]:
+def elasticzo_rows(trial: TrialRecord) -> list[PaperFigure]:
     """Return the comparison of a trial of ElasticZO-INT8 on LeNet-5; empty for any other trial."""
     if trial.network != "lenet5" or trial.method != "elasticzo-int8" or trial.analytic is None:
         return []
     return [*_memory(trial, trial.analytic), *_shares(trial), *_signs(trial), *_accuracy(trial)]
 
 
-def _memory(trial: TrialRecord, analytic: Mapping[str, Any]) -> list[Row]:
+def _memory(trial: TrialRecord, analytic: Mapping[str, Any]) -> list[PaperFigure]:
     here = "the paper keeps every activation of the batch; here buffers share memory by lifetime"
     if trial.settings.get("scope") == "sample":
         here += " and samples stream"
     peak = trial.sram["arena_peak"]
     in_use = "–" if peak is None else f"{number(peak, 'B')} of arena in use, {percent(peak / analytic['bytes'])} of it"
     return [
-        Row("weights by zeroth order", f"{WEIGHTS_BY_ZO[trial.variant]:,}", f"{analytic['weights_by_zo']:,}", "–"),
-        Row(f"training memory, equation {analytic['equation']}", number(analytic["bytes"], "B"), in_use, here),
+        PaperFigure(
+            "weights by zeroth order", f"{WEIGHTS_BY_ZO[trial.variant]:,}", f"{analytic['weights_by_zo']:,}", "–"
+        ),
+        PaperFigure(f"training memory, equation {analytic['equation']}", number(analytic["bytes"], "B"), in_use, here),
     ]
 
 
-def _shares(trial: TrialRecord) -> list[Row]:
+def _shares(trial: TrialRecord) -> list[PaperFigure]:
     """Compare the shares of a step (figure 7), which the paper does not have for Full BP."""
     if not trial.cycles or not trial.cycles["total"] or trial.variant == "full-bp":
         return []
@@ -51,19 +53,21 @@ def _shares(trial: TrialRecord) -> list[Row]:
     for phases, paper in shares:
         if paper is not None:
             share = percent(sum(trial.cycles[phase] for phase in phases) / trial.cycles["total"])
-            rows.append(Row(f"share of a step: {' and '.join(phases)}", f"{paper}{NO_BREAK}%", share, differs))
+            rows.append(PaperFigure(f"share of a step: {' and '.join(phases)}", f"{paper}{NO_BREAK}%", share, differs))
     return rows
 
 
-def _signs(trial: TrialRecord) -> list[Row]:
+def _signs(trial: TrialRecord) -> list[PaperFigure]:
     if trial.signs is None or not trial.signs["of"]:
         return []
     settings = f"batch {trial.batch}, r_max {trial.settings.get('r_max')}, {trial.signs['of']:,} steps"
     share = percent(trial.signs["right"] / trial.signs["of"])
-    return [Row("right signs of INT8*", f"about 95{NO_BREAK}%", share, f"here {settings}; the paper: batch {BATCH}")]
+    return [
+        PaperFigure("right signs of INT8*", f"about 95{NO_BREAK}%", share, f"here {settings}; the paper: batch {BATCH}")
+    ]
 
 
-def _accuracy(trial: TrialRecord) -> list[Row]:
+def _accuracy(trial: TrialRecord) -> list[PaperFigure]:
     kind = next((name for name in ("fashion-mnist", "mnist") if name in trial.data), None)
     if trial.accuracy["after"] is None or kind is None:
         return []
@@ -73,4 +77,4 @@ def _accuracy(trial: TrialRecord) -> list[Row]:
         return []
     here = f"here {trial.steps_compared:,} steps of {trial.batch} on {trial.data}"
     differs = f"{here}; the paper: 100 epochs, batch {BATCH}"
-    return [Row("accuracy, table 1", f"{figure:.2f}{NO_BREAK}%", percent(trial.accuracy["after"]), differs)]
+    return [PaperFigure("accuracy, table 1", f"{figure:.2f}{NO_BREAK}%", percent(trial.accuracy["after"]), differs)]

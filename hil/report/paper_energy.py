@@ -13,7 +13,7 @@ from typing import Any
 
 from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, figure
-from hil.report.paper_row import Row
+from hil.report.paper_row import PaperFigure
 
 # FQT, table II
 IDLE_MA = {"rp2040": (31.24, "133 MHz"), "nrf52840": (7.27, "64 MHz"), "imxrt1062": (108.26, "600 MHz")}
@@ -21,7 +21,7 @@ FROM_TABLE = ("rp2040",)  # stand-ins whose idle current is that of the table (h
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodRow:
     """A row of Poor Man's table 8 or 9."""
 
     table: int
@@ -44,23 +44,23 @@ class Method:
 
 METHODS = {
     "stm32h7b3": (
-        Method(8, "BP-free by TFLite", 428_496, 2.14e7, 4.24e4, False),
-        Method(8, "BP-free by TinyEngine", 72_839, 3.64e6, 6.30e3, False),
+        MethodRow(8, "BP-free by TFLite", 428_496, 2.14e7, 4.24e4, False),
+        MethodRow(8, "BP-free by TinyEngine", 72_839, 3.64e6, 6.30e3, False),
     ),
     "stm32f746": (
-        Method(9, "BP, sparse", 495, 2.48e4, 43.6, True),
-        Method(9, "BP-free, sparse", 9_939, 4.97e5, 860.0, True),
+        MethodRow(9, "BP, sparse", 495, 2.48e4, 43.6, True),
+        MethodRow(9, "BP-free, sparse", 9_939, 4.97e5, 860.0, True),
     ),
 }
 
 
-def energy_comparison(trial: TrialRecord) -> list[Row]:
+def energy_comparison(trial: TrialRecord) -> list[PaperFigure]:
     """Return the rows for the chip of a trial; empty if no paper has it, or the trial has no energy by step."""
     energy: Mapping[str, Any] = trial.energy or {}
     return [*_idle(trial, energy), *_iterations(trial, energy)] if energy.get("per") else []
 
 
-def _idle(trial: TrialRecord, energy: Mapping[str, Any]) -> list[Row]:
+def _idle(trial: TrialRecord, energy: Mapping[str, Any]) -> list[PaperFigure]:
     volt = energy["voltage"]["value"] if energy.get("voltage") else energy["meter"].get("supply_v")
     if trial.board not in IDLE_MA or not volt:
         return []
@@ -75,10 +75,10 @@ def _idle(trial: TrialRecord, energy: Mapping[str, Any]) -> list[Row]:
         source = "this very figure: nothing is confirmed by it" if trial.board in FROM_TABLE else "assumed"
         asleep += f"; the stand-in's current asleep is {source}"
     paper = f"{milliamperes:g}{NO_BREAK}mA"
-    return [Row("current asleep (FQT, table II)", paper, here, asleep, "energy.idle_power")]
+    return [PaperFigure("current asleep (FQT, table II)", paper, here, asleep, "energy.idle_power")]
 
 
-def _iterations(trial: TrialRecord, energy: Mapping[str, Any]) -> list[Row]:
+def _iterations(trial: TrialRecord, energy: Mapping[str, Any]) -> list[PaperFigure]:
     rows = []
     for method in METHODS.get(trial.board, ()):
         differs = (
@@ -91,8 +91,8 @@ def _iterations(trial: TrialRecord, energy: Mapping[str, Any]) -> list[Row]:
         joule, watt = f"{method.energy_j:,.3g}{NO_BREAK}J", f"{method.power_w:.3g}{NO_BREAK}W"
         gross, power = figure(energy["per"]["step"]["gross"]), figure(energy["active_power"])
         rows += [
-            Row(f"energy of an iteration, gross: {name}", joule, gross, differs, "energy.per.step.gross"),
-            Row(f"power: {name}", watt, power, "as above", "energy.active_power"),
+            PaperFigure(f"energy of an iteration, gross: {name}", joule, gross, differs, "energy.per.step.gross"),
+            PaperFigure(f"power: {name}", watt, power, "as above", "energy.active_power"),
         ]
     return rows
 

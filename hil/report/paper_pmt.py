@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, number, seconds
-from hil.report.paper_row import Row
+from hil.report.paper_row import PaperFigure
 
 POINTWISE = ("pointwise", "pointwise-last")  # values of the setting `train` with the pointwise layers of the blocks
 
 
 @dataclass(frozen=True)
-class Cost:
+class PublishedCost:
     """A row of table 8 or 9."""
 
     table: int
@@ -25,12 +25,12 @@ class Cost:
     latency_ms: int  # of an iteration; in table 8 with TFLite as the backend
 
 
-FULL = {"zeroth": Cost(8, 668, 7857.5, 428_496), "bp": Cost(8, 3650, 76.2, 13_398)}
-SPARSE = {"zeroth": Cost(9, 209, 1162.5, 9_939), "bp": Cost(9, 3650, 40.4, 495)}
+FULL = {"zeroth": PublishedCost(8, 668, 7857.5, 428_496), "bp": PublishedCost(8, 3650, 76.2, 13_398)}
+SPARSE = {"zeroth": PublishedCost(9, 209, 1162.5, 9_939), "bp": PublishedCost(9, 3650, 40.4, 495)}
 METHODS = {"poor-mans-training": "zeroth", "int8-bp": "bp", "mcutrain": "bp"}
 
 
-def pmt_rows(trial: TrialRecord) -> list[Row]:
+def pmt_rows(trial: TrialRecord) -> list[PaperFigure]:
     """Return the comparison of an iteration of MCUNet; empty for any other network or method."""
     if not trial.network.startswith("mcunet") or trial.method not in METHODS or not trial.steps_compared:
         return []
@@ -38,13 +38,13 @@ def pmt_rows(trial: TrialRecord) -> list[Row]:
     return [_memory(trial, cost), *_work(trial, cost), *_latency(trial, cost)]
 
 
-def _memory(trial: TrialRecord, cost: Cost) -> Row:
+def _memory(trial: TrialRecord, cost: PublishedCost) -> PaperFigure:
     planned, total = number(trial.sram["planned"], "B"), number(trial.sram["total"], "B")
     here = f"{total} of static data, arena and stack in use (counted); {planned} of arena planned"
-    return Row(f"peak memory, table {cost.table}", f"{cost.memory_kb:,}{NO_BREAK}KB", here, _setting(trial))
+    return PaperFigure(f"peak memory, table {cost.table}", f"{cost.memory_kb:,}{NO_BREAK}KB", here, _setting(trial))
 
 
-def _work(trial: TrialRecord, cost: Cost) -> list[Row]:
+def _work(trial: TrialRecord, cost: PublishedCost) -> list[PaperFigure]:
     if trial.work is None or trial.analytic is None:
         return []
     executed, planned = trial.work["macs"] / 1e6, trial.analytic["macs_step"] / 1e6
@@ -56,17 +56,17 @@ def _work(trial: TrialRecord, cost: Cost) -> list[Row]:
             "its queries"
         )
     what = f"multiply-accumulates of an iteration, table {cost.table}"
-    return [Row(what, f"{cost.mmacs:,}{NO_BREAK}M", here, differs)]
+    return [PaperFigure(what, f"{cost.mmacs:,}{NO_BREAK}M", here, differs)]
 
 
-def _latency(trial: TrialRecord, cost: Cost) -> list[Row]:
+def _latency(trial: TrialRecord, cost: PublishedCost) -> list[PaperFigure]:
     if not trial.cycles or trial.step_time_s is None:
         return []
     time = f"{seconds(trial.step_time_s)} at the board's clock ({trial.cycles_provenance})"
     here = f"{number(trial.cycles['total'])} cycles, {time}"
     sparse, full = "underlined as measured on an STM32F746", "not marked as measured, TFLite as the backend"
     differs = f"the paper: {sparse if cost.table == 9 else full}; here {trial.board}, {trial.reality}"
-    return [Row(f"an iteration, table {cost.table}", seconds(cost.latency_ms / 1e3), here, differs)]
+    return [PaperFigure(f"an iteration, table {cost.table}", seconds(cost.latency_ms / 1e3), here, differs)]
 
 
 def _setting(trial: TrialRecord) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperFigure:
     """One figure of a paper next to that of the trial."""
 
     what: str

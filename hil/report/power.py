@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.energy.capture import Capture, Edge, Request
+from hil.energy.capture import Capture, Edge, WindowRequest
 from hil.energy.trace_thinning import keep_peaks
 from hil.energy.window import PHASES
 from hil.record.parquet import Columns, read_columns
@@ -68,7 +68,7 @@ class Trace:
     power: Columns  # t_s, power_w, phase (`idle before`, `steps`, `idle after`)
     edges: tuple[Edge, ...]  # of the marker
     aperture_s: float  # averaging time of a reading, from its t_s onwards; 0 for instantaneous readings
-    request: Request | None = None  # by which the host asked for the window
+    request: WindowRequest | None = None  # by which the host asked for the window
     lines: tuple[LogLine, ...] = ()  # of the log, while the window was measured
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hil.errors import Blocked, RigError
 from hil.lab import Coordinator
-from hil.lab.coordinator import Refusal
+from hil.lab.coordinator import CoordinatorRefusal
 from hil.lab.state import Place, Waiting
 from hil.rig.locks import Locks
 from hil.rig.places import TAG
@@ -59,7 +59,7 @@ def seats_of(bench: Bench, folder: Path | None = None) -> tuple[list[Seat], list
             raise session.away()
         waiting = session.waiting()
         found = [seat for named in at_places for seat in _seats(session, named, waiting)]
-    except (Blocked, Refusal) as error:
+    except (Blocked, CoordinatorRefusal) as error:
         said = error.reason if isinstance(error, Blocked) else f"labgrid does not list its reservations ({error})."
         return here + [_unknown(named) for named in at_places], [said]
     finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hil.errors import QUARANTINE, Blocked, RigError, close_matches
 from hil.lab import Coordinator, Found
-from hil.lab.coordinator import LAB, Refusal
+from hil.lab.coordinator import LAB, CoordinatorRefusal
 from hil.lab.state import Place, Snapshot
 from hil.rig.attached_boards import free_of
 from hil.rig.held_place import HeldPlace
@@ -112,7 +112,7 @@ class Places:
         """Acquire places again that a coordinator has forgotten, or an exporter, since it started again."""
         while not self._ended.wait(LOOK_S):
             for held in list(self._held.values()):
-                with contextlib.suppress(Blocked, Refusal):
+                with contextlib.suppress(Blocked, CoordinatorRefusal):
                     held.restore()
 
     def _acquire(self, session: Coordinator, board: str, wanted: str) -> HeldPlace:
@@ -133,7 +133,7 @@ class Places:
                 return HeldPlace(session, place.name, lock, self._person if by_hand else session.user, token)
             except BaseException:
                 # A call that came too late may have acquired the place all the same.
-                with contextlib.suppress(Blocked, Refusal):
+                with contextlib.suppress(Blocked, CoordinatorRefusal):
                     session.release(place.name, session.user)
                 lock.release()
                 raise
@@ -159,7 +159,7 @@ class Places:
                     session.acquire(name)
                     session.wait_for(lambda: _holder(session, name) == session.user, BACK_WITHIN_S)
                     return False
-            except Refusal as refusal:
+            except CoordinatorRefusal as refusal:
                 reason = str(refusal)
             left_s = until - time.monotonic()
             if place is not None and left_s <= 0 and not (place.holder == "" and _holder(session, name)):
@@ -201,7 +201,7 @@ class Places:
                 for kept in tokens:
                     with contextlib.suppress(Blocked):
                         session.cancel(kept)
-        except Refusal as refusal:
+        except CoordinatorRefusal as refusal:
             raise Blocked(
                 LAB, f"labgrid refuses to reserve a place with the tag {TAG}={value} ({refusal}): correct rig.toml."
             ) from refusal
@@ -212,7 +212,7 @@ class Places:
         left = self._name_of(lock.left_by(self._device(place.name)))
         if not place.holder or place.holder != left:
             return
-        with contextlib.suppress(Blocked, Refusal):
+        with contextlib.suppress(Blocked, CoordinatorRefusal):
             lock.hold(place.name, [self._device(place.name)])
             try:
                 if place.reservation:
@@ -222,7 +222,7 @@ class Places:
                 lock.release()
 
     def _give_back(self, held: HeldPlace) -> None:
-        with contextlib.suppress(Blocked, Refusal):
+        with contextlib.suppress(Blocked, CoordinatorRefusal):
             held.release()
 
     def _device(self, place: str) -> str:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from hil.record import read_run
-from hil.session.recorder import Recorder
+from hil.session.recorder import RunRecorder
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # file to which a step appends Markdown
 ACTIONS = "GITHUB_ACTIONS"  # `true` where the output is searched for workflow commands
 WORKSPACE = "GITHUB_WORKSPACE"  # the checkout
 
 
-def write(reporter: pytest.TerminalReporter, config: pytest.Config, recorder: Recorder) -> None:
+def write(reporter: pytest.TerminalReporter, config: pytest.Config, recorder: RunRecorder) -> None:
     """Append the step summary, and print annotations, where the forge asks for them (GitHub, Gitea, Forgejo)."""
     file, commands = os.environ.get(STEP_SUMMARY), os.environ.get(ACTIONS) == "true"
     if recorder.discarded or not (file or commands):

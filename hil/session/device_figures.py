@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hil.errors import DeviceFault, RigError, shown
-from hil.gates import Gate, Judgement, NoMedian, judge
+from hil.gates import FigureGate, Judgement, NoMedian, judge
 from hil.quantity import COUNTED, PREFIXES, Provenance, Quantity
 
 PHYSICAL = re.compile(r"[munµkMG]?(s|J|W|A|V|Hz|C)|cycles?")  # units of what only silicon has
@@ -131,7 +131,7 @@ def why_declared(name: str, quantity: Quantity) -> str:
 
 
 def judged_figure(
-    name: str, quantity: Quantity, gates: Iterable[Gate], median: Callable[[Gate], Quantity | NoMedian]
+    name: str, quantity: Quantity, gates: Iterable[FigureGate], median: Callable[[FigureGate], Quantity | NoMedian]
 ) -> GivenFigure:
     """Return a figure of `hil_figure` beside its budgets; `median` is of the last good nights, for relative ones."""
     judged = tuple(judge(gate, quantity, median=median(gate)) for gate in gates)

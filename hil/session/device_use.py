@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hil.errors import RigError, printable
-from hil.gates import FAIL, INCONCLUSIVE, PASS, Gate, NoMedian, as_list, budgets_of_figure
+from hil.gates import FAIL, INCONCLUSIVE, PASS, FigureGate, NoMedian, as_list, budgets_of_figure
 from hil.history.earlier import median_of_nights
 from hil.images import Image
 from hil.quantity import Provenance, Quantity
@@ -110,7 +110,7 @@ class DeviceUse:
         """Keep the error of a request, which decides the verdict also if the test catches it."""
         self.errors.append(verdict_of(error))
 
-    def gates_of(self, name: str, quantity: Quantity, own: Any) -> list[Gate]:
+    def gates_of(self, name: str, quantity: Quantity, own: Any) -> list[FigureGate]:
         """Return the budgets of a figure from the nearest place that has one: the test, its marker, rig.toml.
 
         Raises RigError if one is no quantity of its unit; or if the test gives none, or one that judges nothing.
@@ -132,7 +132,7 @@ class DeviceUse:
             self.warnings.append(f"the budget {source} of {name} judges nothing: {why_declared(name, quantity)}")
         return gates
 
-    def median(self, gate: Gate, quantity: Quantity) -> Quantity | NoMedian:
+    def median(self, gate: FigureGate, quantity: Quantity) -> Quantity | NoMedian:
         """Return the median of a figure of this test in the last good nights, or why there is none."""
         earlier, test, board = self._item.config.stash[EARLIER], self._test, self.board
         if board is None:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from hil.errors import printable
-from hil.session.recorder import Recorder
+from hil.session.recorder import RunRecorder
 
 ENDED_BY = (
     "{} ended the process of pytest by os._exit({}), so that no test after it ran: take the call out of it, or run "
@@ -17,7 +17,7 @@ ENDED_BY = (
 )
 
 
-def guard_exit(config: pytest.Config, recorder: Recorder) -> None:
+def guard_exit(config: pytest.Config, recorder: RunRecorder) -> None:
     """Replace os._exit until pytest ends, so that the record says who called it, and the exit code is not 0.
 
     It is as before in other processes, such as a fork, and after the record is complete. A library that ends the

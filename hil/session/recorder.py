@@ -42,7 +42,7 @@ NO_WORKER = (
 PHASES = ("setup", "call", "teardown")
 
 
-class Recorder:
+class RunRecorder:
     """A pytest plugin object that takes the reports of all tests, also of workers, and updates the record."""
 
     def __init__(self, run: RunWriter, history: LiveHistory) -> None:
@@ -327,7 +327,7 @@ class Recorder:
         return session.exitstatus
 
 
-RECORDER = pytest.StashKey[Recorder]()  # of the config, in the process that began the run
+RECORDER = pytest.StashKey[RunRecorder]()  # of the config, in the process that began the run
 
 
 def _take_worst_trial(test: AskedTest, trials: Iterable[TrialRecord]) -> None:

@@ -26,7 +26,7 @@ from hil.session import ci, collection, summary, thread_errors, tracker
 from hil.session.early_exit import guard_exit
 from hil.session.few_tests import tests_at_most
 from hil.session.options import BOARD_PATHS, command
-from hil.session.recorder import JUNIT, RECORDER, Recorder
+from hil.session.recorder import JUNIT, RECORDER, RunRecorder
 from hil.session.reserve import Reserve
 from hil.session.run_state import ASKED, BENCH, EARLIER, KEEPER, WRITER
 from hil.session.shadows import check
@@ -110,7 +110,7 @@ def _begin_run(config: pytest.Config) -> None:
     config.stash[WRITER] = run
     config.stash[EARLIER] = _earlier(config, run.facts["uid"])
     config.stash[KEEPER] = _keeper(config)
-    config.stash[RECORDER] = Recorder(run, LiveHistory(entry.url, run.folder, run.facts, _attached(config)))
+    config.stash[RECORDER] = RunRecorder(run, LiveHistory(entry.url, run.folder, run.facts, _attached(config)))
     config.pluginmanager.register(config.stash[RECORDER], "trainrig-recorder")
     guard_exit(config, config.stash[RECORDER])
     atexit.register(config.stash[RECORDER].end_of_process)

@@ -10,11 +10,11 @@ from hil.errors import short_path
 from hil.record import TrialRecord
 from hil.record.device_test import DeviceTest
 from hil.record.verdicts import VERDICTS, Totals, totals
-from hil.session.recorder import Recorder
+from hil.session.recorder import RunRecorder
 from hil.session.verdict_table import verdict_table
 
 
-def write(reporter: pytest.TerminalReporter, recorder: Recorder) -> None:
+def write(reporter: pytest.TerminalReporter, recorder: RunRecorder) -> None:
     """Write the section of the run, unless it was discarded."""
     if recorder.discarded:
         return
@@ -48,7 +48,7 @@ def counts_line(counted: Totals, trials: Sequence[TrialRecord], device_tests: Se
     return f"{counted['all']} {what}: {words or 'none ran'}; {last}."
 
 
-def _why(recorder: Recorder, counted: Totals) -> str:
+def _why(recorder: RunRecorder, counted: Totals) -> str:
     if counted["interrupted"]:
         return f"{counted['interrupted']} of {counted['all']} tests did not end."
     return "a part of its record is missing." if recorder.missing else "it was interrupted."

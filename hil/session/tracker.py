@@ -41,7 +41,7 @@ RIG_VERDICTS = ("blocked", "refused")  # an xfail mark does not expect these
 
 
 @dataclass(frozen=True)
-class Phase:
+class TestPhase:
     """One phase of a test as pytest reported it.
 
     `why` is one line, `seconds` its time; `mistake` says that it ended by a mistake in the file of the test.
@@ -74,7 +74,7 @@ class Tracker:
     _reported: tuple[int, int] = (0, 0)  # trials and other requests whose failure the test has already reported
     _error: tuple[str, str] | None = None  # verdict and reason of an error of the rig
     _stage: str = ""  # at which that error blocked the test
-    _phases: list[Phase] = field(default_factory=list)
+    _phases: list[TestPhase] = field(default_factory=list)
     _runs: bool = False  # whether a phase does: a report that comes meanwhile is that of a subtest
 
     def __post_init__(self) -> None:
@@ -219,7 +219,9 @@ class Tracker:
             report.outcome, verdict, report.longrepr = "failed", hidden[0], ": ".join(hidden)
         xfail = hasattr(report, "wasxfail")
         why = _why(report, call)
-        self._phases.append(Phase(report.when or "", report.outcome, xfail, why, max(0.0, report.duration), mistake))
+        self._phases.append(
+            TestPhase(report.when or "", report.outcome, xfail, why, max(0.0, report.duration), mistake)
+        )
         report.trainrig_phase = verdict  # type: ignore[attr-defined]  # pytest sends it to the process that prints
         if report.when == "teardown" and self.uses_rig:
             test = self.judge()
@@ -309,7 +311,7 @@ class Tracker:
         }
         return self.entry.model_copy(update=ended)
 
-    def _worst(self, trials: list[TrialRecord], phase: Phase) -> tuple[str, str]:
+    def _worst(self, trials: list[TrialRecord], phase: TestPhase) -> tuple[str, str]:
         """Return the worst verdict and its reason."""
         found = self._bad() + ([self._error] if self._error is not None else [])
         if found:
@@ -318,7 +320,7 @@ class Tracker:
         where = "" if phase.when == "call" else f" in its {phase.when}"
         return "fail", f"{TEST_IS_WRONG if phase.mistake else 'the test failed'}{where}{before}: {phase.why}"
 
-    def _outcome(self, failed: list[Phase], skipped: list[Phase]) -> str:
+    def _outcome(self, failed: list[TestPhase], skipped: list[TestPhase]) -> str:
         if failed:
             return "failed" if any(phase.when == "call" for phase in failed) else "error"
         xfail = [phase.outcome for phase in self._phases if phase.xfail]

@@ -1,5 +1,5 @@
 """The summary of a recorded run, made from its record only, and its forms for forges, mail, chat and Allure."""
 
-from hil.summary.summary import Summary, summary_of
+from hil.summary.summary import RunSummary, summary_of
 
-__all__ = ["Summary", "summary_of"]
+__all__ = ["RunSummary", "summary_of"]

@@ -8,14 +8,14 @@ from pathlib import PurePosixPath
 
 from hil.report.judgement import Problem
 from hil.summary.one_line import one_line
-from hil.summary.summary import Summary
+from hil.summary.summary import RunSummary
 from hil.summary.words import fault
 
 MOST = 10  # annotations of a level that GitHub shows for a step; the first of a level may be the sentence
 LEVELS = {"fine": "notice", "cannot tell": "warning", "not fine": "error"}
 
 
-def github_commands(summary: Summary, folder: str = "", lines: Mapping[str, int] | None = None) -> list[str]:
+def github_commands(summary: RunSummary, folder: str = "", lines: Mapping[str, int] | None = None) -> list[str]:
     """Return workflow commands, a line each: the sentence, errors for what is wrong, warnings for what was blocked.
 
     Args:
@@ -59,6 +59,6 @@ def _escaped(text: str, characters: str) -> str:
     return line
 
 
-def gitlab_links(summary: Summary, link: str) -> str:
+def gitlab_links(summary: RunSummary, link: str) -> str:
     """Return the report `annotations` of a GitLab job: its page then shows the sentence as a link to the report."""
     return json.dumps({"trainrig": [{"external_link": {"label": summary.sentence, "url": link}}]}) + "\n"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from html import escape
 
-from hil.summary.summary import Summary
+from hil.summary.summary import RunSummary
 
 LABEL = "trainrig"
 COLOURS = {"fine": "#2e7d32", "cannot tell": "#8a6100", "not fine": "#b3261e"}  # white text on each has a ratio of 5:1
 CHARACTER, PADDING, HEIGHT = 6.6, 12, 20  # pixels; the text is stretched to the width that is reckoned for it
 
 
-def badge(summary: Summary) -> str:
+def badge(summary: RunSummary) -> str:
     """Return the SVG: how many tests pass, and whether that was on stand-ins."""
     on = summary.sentence.partition(":")[0]
     words = f"{on.lower()}, {summary.counts['pass']} of {summary.counts['all']}"

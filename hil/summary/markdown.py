@@ -12,7 +12,7 @@ from hil.commit import short_commit
 from hil.report.judgement import Problem
 from hil.report.overview import ORDER
 from hil.summary.one_line import one_line
-from hil.summary.summary import Summary, reality_words
+from hil.summary.summary import RunSummary, reality_words
 from hil.summary.words import (
     budget_words,
     change_words,
@@ -27,7 +27,7 @@ from hil.summary.words import (
 MOST = 50  # entries of a list: a step summary is dropped as a whole above 1 MiB
 
 
-def markdown(summary: Summary) -> str:
+def markdown(summary: RunSummary) -> str:
     """Return the summary; every list in it has at most MOST entries."""
     parts = [f"## trainrig\n\n**{summary.sentence}**", _counts(summary)]
     parts += _section("Boards in quarantine", [code(sentence) for sentence in summary.quarantined])
@@ -47,7 +47,7 @@ def markdown(summary: Summary) -> str:
     return "\n\n".join([*parts, _origin(summary)]) + "\n"
 
 
-def _since(summary: Summary) -> list[str]:
+def _since(summary: RunSummary) -> list[str]:
     """Return what changed since the last good night, and the flaky tests."""
     since = summary.since
     if since is None:
@@ -69,7 +69,7 @@ def code(text: str) -> str:
     return f"{fence}{space}{line}{space}{fence}"
 
 
-def _counts(summary: Summary) -> str:
+def _counts(summary: RunSummary) -> str:
     rows = [f"| {verdict} | {summary.counts[verdict]} |" for verdict in ORDER if summary.counts[verdict]]
     return "\n".join(["| verdict | tests |", "|---|---|", *rows])
 
@@ -89,7 +89,7 @@ def _problem(problem: Problem) -> str:
     return "\\\n  ".join(lines)  # a backslash at the end of a line is a line break
 
 
-def _origin(summary: Summary) -> str:
+def _origin(summary: RunSummary) -> str:
     commit = f", commit {code(short_commit(summary.commit))}" if summary.commit else ""
     unjudged = unjudged_words(summary)
     steps = f"{summary.steps_compared:,} steps were compared bit for bit{device_words(summary)}."

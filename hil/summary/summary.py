@@ -15,7 +15,7 @@ from hil.record.since_last_good import SinceLastGood, read_since
 from hil.report.coverage_page import sentence
 from hil.report.damage import damage_reported
 from hil.report.judgement import Judgement, Problem, judgement_of, problems_of, sentence_of
-from hil.report.overview import Cost, costs, quarantined
+from hil.report.overview import CostRange, costs, quarantined
 
 _REALITIES: Mapping[str | None, str] = {
     "hardware": "attached board",
@@ -46,7 +46,7 @@ class MissedBudget:
 
 
 @dataclass(frozen=True)
-class Place:
+class BoardCounts:
     """A board and what stood for it; the number of its trials and device tests, and of those that passed."""
 
     board: str
@@ -56,7 +56,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Summary:
+class RunSummary:
     """A run in brief.
 
     Attributes:
@@ -90,9 +90,9 @@ class Summary:
     problems: list[Problem]
     budgets: list[MissedBudget]
     unjudged: int
-    places: list[Place]
+    places: list[BoardCounts]
     missing: list[str]
-    costs: list[Cost]
+    costs: list[CostRange]
     since: SinceLastGood | None = None
     quarantined: tuple[str, ...] = ()
     ram: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Summary:
     steps_of_devices: int = 0
 
 
-def summary_of(run: Run) -> Summary:
+def summary_of(run: Run) -> RunSummary:
     """Return the summary of a run.
 
     Raises:
@@ -109,7 +109,7 @@ def summary_of(run: Run) -> Summary:
     problems, judgement = problems_of(run), judgement_of(run)
     with damage_reported(f"the summary of {run.folder}"):
         found = costs([quantities(trial) for trial in run.trials])
-    return Summary(
+    return RunSummary(
         run=run.facts["id"],
         time=run.facts["time"],
         seconds=_seconds(run),
@@ -172,14 +172,14 @@ def _is_unjudged(trial: TrialRecord) -> bool:
     return trial.latency is not None and trial.latency["budget_ms"] is not None and trial.latency["judged"][:3] == "not"
 
 
-def _places(run: Run) -> list[Place]:
+def _places(run: Run) -> list[BoardCounts]:
     verdicts: dict[tuple[str, str | None], list[str]] = {}
     for trial in run.trials:
         verdicts.setdefault((trial.board, trial.reality), []).append(trial.verdict)
     for device in run.device_tests:
         if device.board is not None:
             verdicts.setdefault((device.board, device.reality), []).append(device.verdict)
-    return [Place(*place, len(found), found.count("pass")) for place, found in verdicts.items()]
+    return [BoardCounts(*place, len(found), found.count("pass")) for place, found in verdicts.items()]
 
 
 def _ram(trials: Sequence[TrialRecord]) -> Iterator[str]:

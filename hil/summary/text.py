@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hil.commit import short_commit
 from hil.summary.one_line import one_line
-from hil.summary.summary import Summary, reality_words
+from hil.summary.summary import RunSummary, reality_words
 from hil.summary.words import budget_words, cost_words, device_words, duration, fault, unjudged_words
 
 MOST_LINES = 10
@@ -12,7 +12,7 @@ MOST_QUARANTINED = 2  # boards; the first line has the number of all
 WIDTH, LONGEST_LINK = 200, 2000  # characters of a line
 
 
-def text_lines(summary: Summary, link: str = "") -> list[str]:
+def text_lines(summary: RunSummary, link: str = "") -> list[str]:
     """Return the lines; the first is the sentence, and fits as the subject of a mail.
 
     Args:
@@ -35,21 +35,21 @@ def text_lines(summary: Summary, link: str = "") -> list[str]:
     return [*(one_line(line, WIDTH) for line in (*head, *problems, *tail)), *last]
 
 
-def _boards(summary: Summary) -> str:
+def _boards(summary: RunSummary) -> str:
     places = [
         f"{place.board} ({reality_words(place.reality)}) {place.passed} of {place.trials}" for place in summary.places
     ]
     return f"Trials that pass: {'; '.join(places)}." if places else "No trial ran on any board."
 
 
-def _budgets(summary: Summary) -> list[str]:
+def _budgets(summary: RunSummary) -> list[str]:
     if not summary.budgets:
         return []
     more = f", and {len(summary.budgets) - 1} more" if len(summary.budgets) > 1 else ""
     return [f"Budgets missed: {summary.budgets[0].board}: {budget_words(summary.budgets[0])}{more}."]
 
 
-def _origin(summary: Summary) -> str:
+def _origin(summary: RunSummary) -> str:
     commit = f", commit {short_commit(summary.commit)}" if summary.commit else ""
     unjudged = unjudged_words(summary)
     steps = f"{summary.steps_compared:,} steps compared bit for bit{device_words(summary)}"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hil.record.since_last_good import ChangedFigure, ChangedWord, FlakyTest
 from hil.report.formats import NO_BREAK
 from hil.report.judgement import Problem
-from hil.report.overview import Cost
-from hil.summary.summary import MissedBudget, Summary, reality_words
+from hil.report.overview import CostRange
+from hil.summary.summary import MissedBudget, RunSummary, reality_words
 
 
 def fault(problem: Problem) -> str:
@@ -23,13 +23,13 @@ def budget_words(missed: MissedBudget) -> str:
     return f"{missed.figure} is {figures} ({missed.provenance}, {reality_words(missed.reality)})"
 
 
-def device_words(summary: Summary) -> str:
+def device_words(summary: RunSummary) -> str:
     """Return how many steps device tests compared, empty for none."""
     count = summary.steps_of_devices
     return f", {count:,} with references and tolerances of the tests" if count else ""
 
 
-def unjudged_words(summary: Summary) -> str:
+def unjudged_words(summary: RunSummary) -> str:
     """Return how many budgets were not judged, empty for none."""
     if not summary.unjudged:
         return ""
@@ -37,7 +37,7 @@ def unjudged_words(summary: Summary) -> str:
     return f"{summary.unjudged} {budgets} not judged: the cycles are modelled"
 
 
-def cost_words(costs: Sequence[Cost]) -> str:
+def cost_words(costs: Sequence[CostRange]) -> str:
     """Return what a step costs, each figure or range with its provenances."""
     figures = [f"{cost.name} {cost.value.replace(NO_BREAK, ' ')} ({', '.join(cost.words)})" for cost in costs]
     return f"Costs: {'; '.join(figures)}"

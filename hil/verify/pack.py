@@ -22,7 +22,7 @@ from hil.record.checks.recorded import RecordedRun
 from hil.record.clients import NotAtHand, client
 from hil.record.run_writer import RUNNING
 from hil.record.safe_paths import safe_file
-from hil.record.sums import SIGNATURE, SUMS, Sums, files_of
+from hil.record.sums import SIGNATURE, SUMS, FileSums, files_of
 from hil.record.trial_writer import NETWORK
 from hil.verify.images import Build, build_of, image_at_hand
 from hil.verify.readme import readme
@@ -96,7 +96,7 @@ def content_of(run: RecordedRun) -> Packed:
         for path, content in found.members.items()
     }
     facts = run.results["run"]
-    found.members[SUMS] = Sums(facts["id"], str(facts.get("uid", "-")), digests).text.encode()
+    found.members[SUMS] = FileSums(facts["id"], str(facts.get("uid", "-")), digests).text.encode()
     return found
 
 

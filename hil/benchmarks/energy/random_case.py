@@ -30,7 +30,7 @@ SAMPLED_HZ, SAMPLED_S = 500.0, 1.0  # slowest rate and longest window where 100,
 
 
 @dataclass(frozen=True)
-class Case:
+class RandomCase:
     """One trial."""
 
     load: Load  # current of the board
@@ -44,7 +44,7 @@ class Case:
     burden_ohm: float  # resistance of the instrument between supply and board
 
 
-def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0, one_range: bool = True) -> Case:
+def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0, one_range: bool = True) -> RandomCase:
     """Draw a trial. Errors are uniform within `beyond` times the limits of the data sheet.
 
     With `one_range` the current of the board stays on one range, also if the meter could choose another.
@@ -68,10 +68,10 @@ def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0, one_ra
     lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss == "timestamps" and rng.random() < 0.5 else 0.0
     burden = used.burden_v / used.amperes * float(rng.uniform(0, 1)) * beyond
     windows = int(rng.choice([6, 6, 8, 12]))
-    return Case(load, used, interval_s, IDLE_READINGS * interval_s, steps, windows, errors, lost, burden)
+    return RandomCase(load, used, interval_s, IDLE_READINGS * interval_s, steps, windows, errors, lost, burden)
 
 
-def algorithm(sheet: DataSheet, rng: np.random.Generator) -> Case:
+def algorithm(sheet: DataSheet, rng: np.random.Generator) -> RandomCase:
     """Draw a trial without instrument errors and burden, at 1 kS/s if possible, over 10 s: the method's own error."""
     case = draw(sheet, rng)
     interval_s = max(1e-3, 1 / sheet.fastest_hz)
@@ -83,7 +83,7 @@ def algorithm(sheet: DataSheet, rng: np.random.Generator) -> Case:
     )  # fmt: skip
 
 
-def commensurate(sheet: DataSheet, rng: np.random.Generator) -> Case:
+def commensurate(sheet: DataSheet, rng: np.random.Generator) -> RandomCase:
     """Draw a step of 10 ms with a meter that is polled 100 times a second."""
     case, step_s = draw(sheet, rng), 0.01
     load = replace(case.load, step_s=step_s)

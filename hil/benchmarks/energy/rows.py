@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from hil.benchmarks.energy.random_case import RANGES_ITSELF, Case, algorithm, commensurate, draw
+from hil.benchmarks.energy.random_case import RANGES_ITSELF, RandomCase, algorithm, commensurate, draw
 from hil.benchmarks.energy.trial import Judged, run
 from hil.benchmarks.energy.virtual_meters import KEYS, drivable
 from hil.benchmarks.rows import show
@@ -30,7 +30,7 @@ FEW = 10  # trials without instrument errors, where only the load is random
 
 
 @dataclass(frozen=True)
-class Row:
+class EnergyRow:
     """One figure of the benchmark: an instrument, and a distribution of trials."""
 
     meter: str
@@ -57,7 +57,7 @@ def judged(key: str, case: str, numbers: Iterable[int], seed: int = 1) -> list[J
     return found
 
 
-def summary(key: str, case: str, found: Sequence[Judged | Blocked]) -> Row:
+def summary(key: str, case: str, found: Sequence[Judged | Blocked]) -> EnergyRow:
     """Return the row of some trials.
 
     Raises:
@@ -70,10 +70,10 @@ def summary(key: str, case: str, found: Sequence[Judged | Blocked]) -> Row:
     largest = max(trial.width_ratio for trial in trials), max(trial.error for trial in trials)
     spoiled, blocked = sum(trial.spoiled for trial in trials), len(found) - len(trials)
     aliased = _share([one.aliased for one in trials])
-    return Row(key, case, len(trials), *coverage, *largest, aliased, spoiled, blocked)
+    return EnergyRow(key, case, len(trials), *coverage, *largest, aliased, spoiled, blocked)
 
 
-_CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
+_CASES: dict[str, Callable[[DataSheet, np.random.Generator], RandomCase]] = {
     WITHIN: draw,
     OUTSIDE: lambda sheet, rng: draw(sheet, rng, FURTHER.get(sheet.key, BEYOND)),
     ALGORITHM: algorithm,
@@ -118,7 +118,7 @@ def requests(keys: Sequence[str], trials: int) -> Iterator[tuple[str, str, int]]
             yield key, JITTERED, trials
 
 
-def rows(keys: Sequence[str], trials: int, workers: Workers) -> Iterator[Row]:
+def rows(keys: Sequence[str], trials: int, workers: Workers) -> Iterator[EnergyRow]:
     """Run all rows of some meters on workers; yield each when it is complete, in the order of `requests`.
 
     Raises:
@@ -144,7 +144,7 @@ def main(keys: Sequence[str], trials: int, as_json: bool, workers: Workers) -> i
     return show(rows(keys, trials, workers), as_json, _line_of)
 
 
-def _line_of(one: Row) -> str:
+def _line_of(one: EnergyRow) -> str:
     coverage = f"Monte Carlo {one.coverage_mc:6.1%}  GUM {one.coverage_gum:6.1%}  width {one.width_ratio:.2f}"
     rest = f"aliased {one.aliased:.1%}  spoiled {one.spoiled}  blocked {one.blocked}"
     head = f"{one.meter:22} {one.case:26} {one.trials:6} trials"

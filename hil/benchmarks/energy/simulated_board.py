@@ -40,7 +40,7 @@ class Load:
         return float(self.step_s * (self.volt * rise - burden_ohm * square))
 
 
-class Stage(ScriptedTrace):
+class SharedTrace(ScriptedTrace):
     """A trace to which windows are appended; instruments, board and host share its clock."""
 
     def __init__(self, time: VirtualTime, load: Load) -> None:

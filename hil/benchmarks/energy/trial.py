@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from hil.benchmarks.energy.random_case import Case
-from hil.benchmarks.energy.simulated_board import Stage
+from hil.benchmarks.energy.random_case import RandomCase
+from hil.benchmarks.energy.simulated_board import SharedTrace
 from hil.benchmarks.energy.virtual_meters import Parts, metered
 from hil.energy.capture import Capture
 from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import DataSheet
-from hil.energy.step_energy import EnergyResult, Task, energy_of_windows
+from hil.energy.step_energy import EnergyResult, MeasuredTask, energy_of_windows
 from hil.errors import Blocked
 from hil.meters.meter import Host, HostMarked, InvalidWindow, Meter, Setting
 from hil.meters.window_edges import with_both_edges
@@ -40,7 +40,7 @@ class Judged:
     spoiled: int = 0  # number of windows that were discarded and repeated
 
 
-def run(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> Judged:
+def run(sheet: DataSheet, case: RandomCase, rng: np.random.Generator, **driver: Any) -> Judged:
     """Measure a case and compare the result with the true energy; `driver`: more arguments of the driver.
 
     Raises:
@@ -57,7 +57,7 @@ def judge(result: EnergyResult, spoiled: int, true: float) -> Judged:
     return Judged(low <= true <= high, error <= expanded, ratio, error / true, result.aliased, spoiled)
 
 
-def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> tuple[EnergyResult, int]:
+def measure(sheet: DataSheet, case: RandomCase, rng: np.random.Generator, **driver: Any) -> tuple[EnergyResult, int]:
     """Measure the windows of a case with a virtual instrument; `driver`: more arguments of the driver.
 
     Returns:
@@ -67,7 +67,7 @@ def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: An
         Blocked: a window was spoiled MOST_SPOILED times, or the meter failed.
     """
     time = VirtualTime()
-    stage = Stage(time, case.load)
+    stage = SharedTrace(time, case.load)
     host = _Host(sheet, case, time)
     parts = Parts(stage, case.errors, rng, time, case.lost_share)
     with metered(sheet.key, parts, host.clock, **driver) as meter:
@@ -75,7 +75,7 @@ def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: An
         meter.configure(Setting(case.load.volt, case.used.amperes, case.interval_s, case.idle_s, window_s))
         taken = [_window(meter, host, stage, case, rng) for _ in range(case.windows)]
     captures, spoiled = [capture for capture, _ in taken], sum(again for _, again in taken)
-    task = Task(case.steps, case.idle_s, case.load.volt, conditions=Conditions(supply_error=0.0))
+    task = MeasuredTask(case.steps, case.idle_s, case.load.volt, conditions=Conditions(supply_error=0.0))
     return energy_of_windows(captures, task, sheet, case.used, {}, "modelled", DRAWS), spoiled
 
 
@@ -85,7 +85,7 @@ class _Host:
     It polls as rarely as the windows allow, because each poll costs wall time.
     """
 
-    def __init__(self, sheet: DataSheet, case: Case, time: VirtualTime) -> None:
+    def __init__(self, sheet: DataSheet, case: RandomCase, time: VirtualTime) -> None:
         self._time = time
         window_s = case.steps * case.load.step_s + 2 * case.idle_s
         self._least = window_s / POLLS[sheet.timestamps] if sheet.marker != "none" else 0.0
@@ -118,7 +118,9 @@ class _Host:
             self._unmarked.mark(True)
 
 
-def _window(meter: Meter, host: _Host, stage: Stage, case: Case, rng: np.random.Generator) -> tuple[Capture, int]:
+def _window(
+    meter: Meter, host: _Host, stage: SharedTrace, case: RandomCase, rng: np.random.Generator
+) -> tuple[Capture, int]:
     """Measure one window, and repeat it if it is spoiled; return it and the number of repetitions.
 
     Raises:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.benchmarks.lab.model import Lab, Run, kinds_of_board
-from hil.benchmarks.lab.night import SAMPLE_S, Night, Wait, simulate
+from hil.benchmarks.lab.model import Lab, SimulatedRun, kinds_of_board
+from hil.benchmarks.lab.night import SAMPLE_S, LabNight, Wait, simulate
 
 SURE = 3.3  # standard errors: one comparison in a thousand is outside by chance
 BATCHES, WARM_UP = 20, 0.1
 
 
-def conservation(night: Night) -> list[str]:
+def conservation(night: LabNight) -> list[str]:
     """Return what was lost or doubled: trials, places, reservations."""
     asked = {(run.number, index) for run in night.runs for index in range(len(run.durations))}
     taken = Counter((trial.run, trial.index) for trial in night.trials)
@@ -53,7 +53,7 @@ class Little:
         return abs(self.sampled - self.predicted) <= SURE * self.error
 
 
-def littles_law(night: Night) -> Little:
+def littles_law(night: LabNight) -> Little:
     """Compare the two sides of Little's law over a whole night; they come from different observers.
 
     Source: J. D. C. Little, A Proof for the Queuing Formula L = λW, Operations Research 9 (1961).
@@ -110,7 +110,7 @@ def theory(arrivals: int, servers: int = 5, load: float = 0.7, service_s: float 
     random, rate = np.random.default_rng(seed), load * servers / service_s
     begins = np.cumsum(random.exponential(1 / rate, arrivals)).tolist()
     lasts, kind = random.exponential(service_s, arrivals).tolist(), kinds_of_board()[0]
-    runs = [Run(number, begins[number], kind, (lasts[number],), 1) for number in range(arrivals)]
+    runs = [SimulatedRun(number, begins[number], kind, (lasts[number],), 1) for number in range(arrivals)]
     lab = Lab(servers, 1, arrivals, arrivals, 1, start_s=0.0, seed=seed, of=(kind,))
     waits = mean_waits(simulate(lab, runs=runs).waits)
     return Theory(

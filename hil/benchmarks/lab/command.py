@@ -14,10 +14,10 @@ from pathlib import Path
 
 from hil.benchmarks.lab import figures
 from hil.benchmarks.lab.checks import conservation, littles_law, theory
-from hil.benchmarks.lab.figures import Figure
+from hil.benchmarks.lab.figures import LabFigure
 from hil.benchmarks.lab.limits import Limit, grow, limits
 from hil.benchmarks.lab.model import Lab
-from hil.benchmarks.lab.night import Night, simulate
+from hil.benchmarks.lab.night import LabNight, simulate
 from hil.benchmarks.lab.options import TRIALS
 from hil.benchmarks.lab.reading import read
 from hil.benchmarks.lab.store import Verdicts, missing_or_double, prepare, together, write
@@ -73,7 +73,7 @@ def main(options: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _database(url: str, reports: Path, night: Night, shown: _Shown) -> tuple[list[str], float]:
+def _database(url: str, reports: Path, night: LabNight, shown: _Shown) -> tuple[list[str], float]:
     """Write the night in two parts and read it after each; return what is wrong, and the trials a second."""
     verdicts: Verdicts = {run.number: {} for run in night.runs}
     for trial in night.trials:
@@ -103,9 +103,9 @@ class _Shown:
     """The figures so far, printed at once or, as JSON, at the end."""
 
     def __init__(self, as_json: bool) -> None:
-        self._as_json, self._figures = as_json, list[Figure]()
+        self._as_json, self._figures = as_json, list[LabFigure]()
 
-    def add(self, found: Iterable[Figure]) -> None:
+    def add(self, found: Iterable[LabFigure]) -> None:
         """Print the figures, or keep them."""
         for figure in found:
             self._figures.append(figure)

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from hil.benchmarks.lab.clock import VirtualLoop
-from hil.benchmarks.lab.meter import Meter, WatchedLock
+from hil.benchmarks.lab.meter import LoadMeter, WatchedLock
 from hil.benchmarks.lab.model import Lab
 
 EPOCH = 1_767_000_000.0  # the virtual night begins at this time
@@ -26,7 +26,7 @@ SERIAL, PROBE = "NetworkSerialPort", "NetworkService"
 TAG = "board"
 
 
-class Refused(Exception):
+class CallRefused(Exception):
     """The coordinator refused a call."""
 
 
@@ -45,8 +45,8 @@ class Call:
         return self._peer
 
     async def abort(self, code: Any, details: str) -> None:
-        """End the call. Raises Refused."""
-        raise Refused(details)
+        """End the call. Raises CallRefused."""
+        raise CallRefused(details)
 
     def done(self) -> bool:
         """Return whether the call is over, which only debug lines ask."""
@@ -58,7 +58,7 @@ class Call:
 class Outgoing:
     """The queue of messages to one client: they are counted."""
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: LoadMeter) -> None:
         self._meter = meter
 
     def put_nowait(self, message: Any) -> None:
@@ -76,7 +76,7 @@ class Grid:
 
     def __init__(self, lab: Lab, loop: VirtualLoop) -> None:
         self._lab, self._loop = lab, loop
-        self.meter = Meter(loop.time)
+        self.meter = LoadMeter(loop.time)
         self.allocated_at: dict[str, float] = {}
         self.told: dict[str, asyncio.Event] = {}  # by token, for clients that wait for an update of a place
         self._module = importlib.import_module("labgrid.remote.coordinator")
@@ -122,7 +122,7 @@ class Grid:
         """Call a method of the coordinator.
 
         Raises:
-            Refused: the coordinator aborted the call.
+            CallRefused: the coordinator aborted the call.
             Late: it was not answered within `limit_s` seconds of virtual time; the coordinator drops it, as with gRPC.
         """
         request = getattr(self.messages, f"{method}Request")(**fields)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hil.benchmarks.lab.load import connections, trials_by_window
 from hil.benchmarks.lab.meter import WINDOW_S
 from hil.benchmarks.lab.model import NIGHT_S, Lab
-from hil.benchmarks.lab.night import Night
-from hil.benchmarks.lab.wire import Wire
+from hil.benchmarks.lab.night import LabNight
+from hil.benchmarks.lab.wire import MeasuredWire
 from hil.lab.coordinator import CALL_S
 
 SERVER_CONNECTIONS = 97  # PostgreSQL's default of 100, less 3 that are kept for its administrator
@@ -37,7 +37,7 @@ class Limit:
         return self.used / self.most
 
 
-def limits(night: Night, wire: Wire, written_per_s: float) -> list[Limit]:
+def limits(night: LabNight, wire: MeasuredWire, written_per_s: float) -> list[Limit]:
     """Return what a night used.
 
     Args:
@@ -60,7 +60,7 @@ def limits(night: Night, wire: Wire, written_per_s: float) -> list[Limit]:
     ]
 
 
-def coordinator_load(night: Night, wire: Wire) -> float:
+def coordinator_load(night: LabNight, wire: MeasuredWire) -> float:
     """Return the processor time of the coordinator in the busiest window, as a share of one core.
 
     Its own code is as measured in the night; gRPC is what a real one takes, times calls, messages and new sessions.

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from hil.benchmarks.lab.meter import WINDOW_S
-from hil.benchmarks.lab.night import Night
+from hil.benchmarks.lab.night import LabNight
 from hil.history.live import IDLE_S
 
 
-def trials_by_window(night: Night) -> np.ndarray:
+def trials_by_window(night: LabNight) -> np.ndarray:
     """Return how many trials end in each window of the night, int64[windows]."""
     ends = np.array([trial.ended for trial in night.trials])
     return np.bincount((ends // WINDOW_S).astype(np.int64))
@@ -27,7 +27,7 @@ def backlog(arriving: np.ndarray, per_second: float) -> float:
     return most
 
 
-def connections(night: Night) -> tuple[int, int]:
+def connections(night: LabNight) -> tuple[int, int]:
     """Return most connections at once: of runs as they write now, and if each kept its own from first to last trial."""
     ends: dict[int, list[float]] = defaultdict(list)
     for trial in night.trials:

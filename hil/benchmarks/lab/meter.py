@@ -14,7 +14,7 @@ WINDOW_S = 300.0  # loads are of such parts of the night
 EVERY = 20
 
 
-class Meter:
+class LoadMeter:
     """Sums, each also by windows of the night.
 
     Args:
@@ -58,7 +58,7 @@ class Meter:
         if not timed_now:
             self.work(kind, self._last[kind])
             return await coroutine
-        timed = _Timed(coroutine, self._overhead_s)
+        timed = _TimedCoroutine(coroutine, self._overhead_s)
         try:
             return await timed
         finally:
@@ -106,7 +106,7 @@ class Meter:
         return int(self._now() // WINDOW_S)
 
 
-class _Timed:
+class _TimedCoroutine:
     """A coroutine whose processor time is measured, without that of what it waits for."""
 
     def __init__(self, coroutine: Any, overhead_s: float) -> None:
@@ -138,7 +138,7 @@ def _overhead() -> float:
 class WatchedLock(asyncio.Lock):
     """A lock that says how long it was held."""
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: LoadMeter) -> None:
         super().__init__()
         self._meter, self._since = meter, 0.0
 

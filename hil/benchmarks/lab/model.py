@@ -59,7 +59,7 @@ class Lab:
 
 
 @dataclass(frozen=True)
-class Run:
+class SimulatedRun:
     """A run of pytest: when it begins (s), on which kind of board, and how long each of its trials takes (s)."""
 
     number: int
@@ -80,7 +80,7 @@ def recorded_trials() -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(EXAMPLE.read_text(encoding="utf-8"))["trials"])
 
 
-def runs_of(lab: Lab) -> list[Run]:
+def runs_of(lab: Lab) -> list[SimulatedRun]:
     """Return the runs of a night in the order of their beginning."""
     random = np.random.default_rng(lab.seed)
     timed = round(AT_ONCE * lab.runs)
@@ -94,4 +94,6 @@ def runs_of(lab: Lab) -> list[Run]:
         (float(begin), str(kind), tuple(random.choice(walls, size).tolist()))
         for begin, kind, size in zip(begins, kinds, sizes, strict=True)
     ]
-    return [Run(number, *each, lab.workers) for number, each in enumerate(sorted(found, key=lambda one: one[0]))]
+    return [
+        SimulatedRun(number, *each, lab.workers) for number, each in enumerate(sorted(found, key=lambda one: one[0]))
+    ]

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hil.benchmarks.lab.clock import VirtualLoop
-from hil.benchmarks.lab.grid import TAG, Grid, Late, Refused, virtual_labgrid
-from hil.benchmarks.lab.meter import Meter
-from hil.benchmarks.lab.model import Lab, Run, runs_of
+from hil.benchmarks.lab.grid import TAG, CallRefused, Grid, Late, virtual_labgrid
+from hil.benchmarks.lab.meter import LoadMeter
+from hil.benchmarks.lab.model import Lab, SimulatedRun, runs_of
 from hil.lab.coordinator import CALL_S
 from hil.rig.places import KEEP_S
 
@@ -68,7 +68,7 @@ class Wait:
 
 
 @dataclass
-class Night:
+class LabNight:
     """What happened.
 
     Attributes:
@@ -80,8 +80,8 @@ class Night:
     """
 
     lab: Lab
-    runs: Sequence[Run]
-    meter: Meter
+    runs: Sequence[SimulatedRun]
+    meter: LoadMeter
     trials: list[Trial] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Night:
     places_left: int = 0
 
 
-def simulate(lab: Lab, rules: Rules | None = None, runs: Sequence[Run] | None = None) -> Night:
+def simulate(lab: Lab, rules: Rules | None = None, runs: Sequence[SimulatedRun] | None = None) -> LabNight:
     """Simulate a night; `runs` replaces those of the lab's own model."""
     loop = VirtualLoop()
     try:
@@ -104,10 +104,10 @@ def simulate(lab: Lab, rules: Rules | None = None, runs: Sequence[Run] | None = 
         loop.close()
 
 
-async def _night(lab: Lab, rules: Rules, runs: Sequence[Run], loop: VirtualLoop) -> Night:
+async def _night(lab: Lab, rules: Rules, runs: Sequence[SimulatedRun], loop: VirtualLoop) -> LabNight:
     grid = Grid(lab, loop)
     await grid.start()
-    night, start = Night(lab, runs, grid.meter), loop.time()
+    night, start = LabNight(lab, runs, grid.meter), loop.time()
     sampler = loop.create_task(_sample(night, grid, loop))
     await asyncio.gather(*(_run(night, grid, rules, run, start, loop) for run in runs))
     night.ended = loop.time()
@@ -119,14 +119,14 @@ async def _night(lab: Lab, rules: Rules, runs: Sequence[Run], loop: VirtualLoop)
     return night
 
 
-async def _sample(night: Night, grid: Grid, loop: VirtualLoop) -> None:
+async def _sample(night: LabNight, grid: Grid, loop: VirtualLoop) -> None:
     while True:
         night.times.append(loop.time())
         night.sampled.append(grid.waiting())
         await asyncio.sleep(SAMPLE_S)
 
 
-async def _run(night: Night, grid: Grid, rules: Rules, run: Run, start: float, loop: VirtualLoop) -> None:
+async def _run(night: LabNight, grid: Grid, rules: Rules, run: SimulatedRun, start: float, loop: VirtualLoop) -> None:
     await asyncio.sleep(start + run.begins - loop.time())
     left = deque(enumerate(run.durations))
     workers = min(run.workers, len(left))
@@ -136,7 +136,9 @@ async def _run(night: Night, grid: Grid, rules: Rules, run: Run, start: float, l
 class _Worker:
     """A worker of pytest-xdist. It asks in the order in which `hil.rig.places.Places` does."""
 
-    def __init__(self, night: Night, grid: Grid, rules: Rules, run: Run, number: int, loop: VirtualLoop) -> None:
+    def __init__(
+        self, night: LabNight, grid: Grid, rules: Rules, run: SimulatedRun, number: int, loop: VirtualLoop
+    ) -> None:
         self._night, self._grid, self._rules, self._run, self._loop = night, grid, rules, run, loop
         self._peer = f"ci-{run.number}/worker-{number}"
         self._place, self._token, self._since = "", "", 0.0
@@ -151,7 +153,7 @@ class _Worker:
                 if not self._place:
                     await self._take()
                 await asyncio.sleep(duration)
-            except (Refused, Late):
+            except (CallRefused, Late):
                 verdict = "blocked"
             self._night.trials.append(Trial(self._run.number, index, began, self._loop.time(), verdict))
         if self._place:
@@ -189,7 +191,7 @@ class _Worker:
             while True:
                 found = (await self._call("PollReservation", token=token)).reservation
                 if found.state > 2:  # expired or invalid
-                    raise Refused(f"reservation {token} is over")
+                    raise CallRefused(f"reservation {token} is over")
                 if "main" in found.allocations:
                     return str(found.allocations["main"])
                 if not self._rules.told:
@@ -205,7 +207,7 @@ class _Worker:
             try:
                 await self._call("AcquirePlace", placename=place)
                 return
-            except Refused:  # another has it for now
+            except CallRefused:  # another has it for now
                 self._night.refused += 1
                 await asyncio.sleep(AGAIN_S)
 
@@ -217,5 +219,5 @@ class _Worker:
             raise
 
     async def _quietly(self, method: str, **fields: Any) -> None:
-        with contextlib.suppress(Refused, Late):
+        with contextlib.suppress(CallRefused, Late):
             await self._call(method, **fields)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from hil.benchmarks.lab.model import Run, recorded_trials
+from hil.benchmarks.lab.model import SimulatedRun, recorded_trials
 from hil.record import AskedTest, TrialRecord
 
 BENCH = "lab"
 FIRST = datetime(2026, 1, 1, 22, tzinfo=timezone.utc)
 
 
-def facts_of(run: Run, night: int = 0) -> dict[str, Any]:
+def facts_of(run: SimulatedRun, night: int = 0) -> dict[str, Any]:
     """Return `run` of results.json when it has ended."""
     began = FIRST + timedelta(days=night, seconds=run.begins)
     return {
@@ -25,17 +25,17 @@ def facts_of(run: Run, night: int = 0) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def name_of(run: Run, night: int = 0) -> str:
+def name_of(run: SimulatedRun, night: int = 0) -> str:
     """Return the name of the folder of a run."""
     return f"night-{night:03d}-run-{run.number:05d}"
 
 
-def folder_of(run: Run, index: int) -> str:
+def folder_of(run: SimulatedRun, index: int) -> str:
     """Return the name of the folder of a trial in that of its run."""
     return f"{run.kind}-trial-{index:05d}"
 
 
-def records_of(run: Run, verdicts: dict[int, str]) -> Iterator[tuple[TrialRecord, AskedTest]]:
+def records_of(run: SimulatedRun, verdicts: dict[int, str]) -> Iterator[tuple[TrialRecord, AskedTest]]:
     """Yield record and test of each trial of a run, by their verdicts, with all quantities of a real trial."""
     shared = recorded_trials()
     for index, verdict in verdicts.items():

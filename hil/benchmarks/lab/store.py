@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Engine, event, func, inspect, select, text
 
-from hil.benchmarks.lab.model import Run
+from hil.benchmarks.lab.model import SimulatedRun
 from hil.benchmarks.lab.records import facts_of, folder_of, name_of, records_of
 from hil.errors import RigError
 from hil.history.address import Address, address_of
@@ -70,11 +70,13 @@ def prepare(address: Address) -> None:
     Store(address).close()
 
 
-def write(url: str, reports: Path, night: int, shares: Sequence[Run], verdicts: Verdicts, writers: int) -> Written:
+def write(
+    url: str, reports: Path, night: int, shares: Sequence[SimulatedRun], verdicts: Verdicts, writers: int
+) -> Written:
     """Write a night with so many writers at once, each in a process of its own."""
     address = address_of(url, reports)
     before = size_of(address)
-    with _Watch(address) as watch, ProcessPoolExecutor(writers, multiprocessing.get_context("spawn")) as pool:
+    with _ConnectionWatch(address) as watch, ProcessPoolExecutor(writers, multiprocessing.get_context("spawn")) as pool:
         parts = [list(shares[number::writers]) for number in range(writers)]
         jobs = [
             pool.submit(_write_runs, url, reports, night, part, {run.number: verdicts[run.number] for run in part})
@@ -99,7 +101,7 @@ def together(parts: Sequence[Written]) -> Written:
 
 
 def _write_runs(
-    url: str, reports: Path, night: int, shares: Sequence[Run], verdicts: Verdicts
+    url: str, reports: Path, night: int, shares: Sequence[SimulatedRun], verdicts: Verdicts
 ) -> tuple[float, float, int, list[str]]:
     """Write runs, one after the other; return wall time, processor time, transactions and problems."""
     committed: list[Any] = []
@@ -119,7 +121,7 @@ def _write_runs(
     return time.perf_counter() - began, sum(os.times()[:2]), len(committed), problems
 
 
-def missing_or_double(address: Address, night: int, shares: Sequence[Run], verdicts: Verdicts) -> list[str]:
+def missing_or_double(address: Address, night: int, shares: Sequence[SimulatedRun], verdicts: Verdicts) -> list[str]:
     """Return what the database lacks of a night, and what it has too much."""
     question = select(runs.c.name, trials.c.folder, func.count()).join(trials, trials.c.run_id == runs.c.id)
     question = question.where(runs.c.name.startswith(f"night-{night:03d}-")).group_by(runs.c.name, trials.c.folder)
@@ -143,7 +145,7 @@ def size_of(address: Address) -> int:
     return found
 
 
-class _Watch:
+class _ConnectionWatch:
     """Looks at the connections of a server while a block runs."""
 
     QUESTION = """SELECT count(*), count(*) FILTER (WHERE wait_event_type = 'Lock') FROM pg_stat_activity
@@ -154,7 +156,7 @@ class _Watch:
         self._thread = threading.Thread(target=self._look, name="connections", daemon=True)
         self.most = self.seen = self.waits = 0
 
-    def __enter__(self) -> _Watch:
+    def __enter__(self) -> _ConnectionWatch:
         if not self._address.is_file:
             start(self._thread)
         return self

@@ -25,7 +25,7 @@ LISTENING = re.compile(rb"listening on \S+:(\d+)")
 
 
 @dataclass(frozen=True)
-class Wire:
+class MeasuredWire:
     """Processor seconds of the coordinator on this computer, measured.
 
     Attributes:
@@ -41,7 +41,7 @@ class Wire:
     places: int
 
 
-def measure(places: int) -> Wire:
+def measure(places: int) -> MeasuredWire:
     """Start a coordinator with so many places and two resources for each, and measure it.
 
     Raises:
@@ -61,7 +61,7 @@ def measure(places: int) -> Wire:
             channel.close()
 
 
-def _measured(package: Package, stub: Any, process: int, address: str, places: int) -> Wire:
+def _measured(package: Package, stub: Any, process: int, address: str, places: int) -> MeasuredWire:
     began, opened = _processor(process), []
     try:
         for number in range(SESSIONS):
@@ -79,7 +79,7 @@ def _measured(package: Package, stub: Any, process: int, address: str, places: i
         for number in range(UPDATES):
             stub.SetPlaceComment(package.messages.SetPlaceCommentRequest(placename="place-0", comment=str(number)))
         message_s = max(0.0, (_processor(process) - began) / UPDATES - call_s) / SESSIONS
-        return Wire(call_s, message_s, session_s, places)
+        return MeasuredWire(call_s, message_s, session_s, places)
     finally:
         for session in opened:
             session.close()

@@ -1,7 +1,7 @@
 """Statistics over nights, from arrays and small data classes only (docs/history.md)."""
 
 from hil.history.statistics.change_points import ChangePoint, Night, change_points
-from hil.history.statistics.difference import Difference, difference
+from hil.history.statistics.difference import FigureDifference, difference
 from hil.history.statistics.flaky import Flakiness, Result, Share, flakiness, wilson
 from hil.history.statistics.last_good import FEWEST_NIGHTS, MOST_NIGHTS, median_of_last
 
@@ -9,7 +9,7 @@ __all__ = [
     "FEWEST_NIGHTS",
     "MOST_NIGHTS",
     "ChangePoint",
-    "Difference",
+    "FigureDifference",
     "Flakiness",
     "Night",
     "Result",

@@ -15,7 +15,7 @@ WEAKEST_FIRST = (
 
 
 @dataclass(frozen=True)
-class Difference:
+class FigureDifference:
     """Second figure minus first.
 
     Attributes:
@@ -44,7 +44,7 @@ class Difference:
         return word
 
 
-def difference(first: Quantity, second: Quantity) -> Difference:
+def difference(first: Quantity, second: Quantity) -> FigureDifference:
     """Return the difference of two independent figures (GUM, equation (10)).
 
     Errors that both share, such as the gain of one meter, are counted as if they were independent: the interval is then
@@ -61,4 +61,4 @@ def difference(first: Quantity, second: Quantity) -> Difference:
     provenance = min(first.provenance, second.provenance, key=WEAKEST_FIRST.index)
     half = COVERAGE * (uncertainty or 0.0)
     relative = value / abs(first.value) if first.value else None
-    return Difference(Quantity(value, first.unit, provenance, uncertainty), relative, value - half, value + half)
+    return FigureDifference(Quantity(value, first.unit, provenance, uncertainty), relative, value - half, value + half)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from hil.gates import FIGURES, More, begin_of, judge
-from hil.gates import Gate as Budget
+from hil.gates import FIGURES, FigureGate, More, begin_of, judge
 from hil.gates.judgement import COVERAGE, SILICON, Judgement
 from hil.quantity import Provenance, Quantity
 from hil.record.checks.entries import close
@@ -117,9 +116,9 @@ def _verdict(gate: Gate, trial: RecordedTrial, file: str) -> Iterator[Contradict
             yield differ(file, "latency.judged", latency["judged"], f"{file} (gates)", word, trial.name)
 
 
-def _budget(gate: Gate) -> Budget:
+def _budget(gate: Gate) -> FigureGate:
     limit = None if gate["relative"] is not None else gate["limit"]
-    return Budget(gate["name"], gate["source"], limit, gate["relative"])
+    return FigureGate(gate["name"], gate["source"], limit, gate["relative"])
 
 
 def _factors(gate: Gate, trial: RecordedTrial) -> list[float]:

@@ -23,7 +23,7 @@ from hil.record.run_writer import RUNNING
 from hil.record.safe_paths import RERUN, safe_file, safe_folder
 from hil.record.since_last_good import FILE as SINCE
 from hil.record.since_last_good import NO_GOOD_NIGHT, NOTHING_KNOWN, SinceLastGood, changes_in_words, read_since
-from hil.record.sums import SUMS, Sums, files_of, is_page, sha256_of
+from hil.record.sums import SUMS, FileSums, files_of, is_page, sha256_of
 from hil.record.trial_writer import BEGUN, ENDED, NETWORK, TRAINED
 
 CSV = "results.csv"
@@ -179,7 +179,7 @@ def check_sums(run: RecordedRun, pages: bool = False) -> Iterator[Contradiction]
     yield from unlisted(run, sums, pages, every=pages)
 
 
-def unlisted(run: RecordedRun, sums: Sums, pages: bool, every: bool) -> Iterator[Contradiction]:
+def unlisted(run: RecordedRun, sums: FileSums, pages: bool, every: bool) -> Iterator[Contradiction]:
     """Yield the files that SHA256SUMS does not list: `every` one, or those that readers of a record look for."""
     for path, _ in files_of(run.folder, pages):
         name = path.rpartition("/")[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hil.gates import FIGURES, Figure, Gate, begin_of
+from hil.gates import FIGURES, BudgetedFigure, FigureGate, begin_of
 from hil.gates.judgement import COVERAGE
 from hil.quantity import Provenance, Quantity
 from hil.record.checks.recorded import RESULTS, RecordedRun
@@ -134,11 +134,11 @@ def _begins(figure: DeviceFigure, budget: FigureBudget, value: Quantity) -> list
     """Return how the sentence may be: a budget of the test in its own words, or one that the bench has for all."""
     name, unit, upper = figure["name"], figure["unit"], budget["upper"]
     own = [
-        Figure(f"figures.{name}", unit, upper, f"{name} is", plain)
+        BudgetedFigure(f"figures.{name}", unit, upper, f"{name} is", plain)
         for plain in sorted((False, True), reverse="%" not in budget["sentence"])
     ]
     known = FIGURES.get(name)
     named = [*own, *([None] if known is not None and (known.unit, known.upper) == (unit, upper) else [])]
     limit = None if budget["relative"] is not None else budget["limit"]
-    gates = [Gate(name, budget["source"], limit, budget["relative"], each) for each in named]
+    gates = [FigureGate(name, budget["source"], limit, budget["relative"], each) for each in named]
     return [begin_of(gate, value, COVERAGE, budget["limit"], budget["verdict"]) for gate in gates]

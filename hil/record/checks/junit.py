@@ -29,7 +29,7 @@ ROUNDED_S = 0.002  # both times are rounded to a millisecond
 
 
 @dataclass(frozen=True)
-class Case:
+class JunitCase:
     """A test case of junit.xml."""
 
     element: ET.Element
@@ -49,20 +49,20 @@ class Case:
 class Cases:
     """The cases of a file, by the last trial that they name, and by their name."""
 
-    by_trial: Mapping[str, list[Case]]
-    by_name: Mapping[str, list[Case]]
+    by_trial: Mapping[str, list[JunitCase]]
+    by_name: Mapping[str, list[JunitCase]]
 
     @classmethod
-    def of(cls, cases: Sequence[Case]) -> Cases:
+    def of(cls, cases: Sequence[JunitCase]) -> Cases:
         """Return cases in both orders."""
-        by_trial: dict[str, list[Case]] = {}
-        by_name: dict[str, list[Case]] = {}
+        by_trial: dict[str, list[JunitCase]] = {}
+        by_name: dict[str, list[JunitCase]] = {}
         for case in cases:
             by_trial.setdefault(case.properties.get("trials", "").split(" ")[-1], []).append(case)
             by_name.setdefault(case.element.get("name", ""), []).append(case)
         return cls(by_trial, by_name)
 
-    def of_test(self, test: AskedTest) -> list[Case]:
+    def of_test(self, test: AskedTest) -> list[JunitCase]:
         """Return the cases of a test: with its last trial, else with its class name and name, as pytest makes them."""
         if test.trials and test.trials[-1] in self.by_trial:
             return self.by_trial[test.trials[-1]]
@@ -84,7 +84,7 @@ def check_junit(run: RecordedRun) -> Iterator[Contradiction]:
     except ET.ParseError as error:
         raise RigError(f"{path} is damaged ({message_of(error)}): {RERUN}.") from error
     trials = {trial.name: trial.record for trial in run.trials}
-    cases = [Case(case) for case in root.iter("testcase")]
+    cases = [JunitCase(case) for case in root.iter("testcase")]
     found, times = Cases.of(cases), []
     devices = {record.test: record for record in run.results.get("device_tests", ())}  # the last of each test
     for test in run.results["tests"]:
@@ -104,7 +104,7 @@ def check_junit(run: RecordedRun) -> Iterator[Contradiction]:
 
 
 def _of_test(
-    test: AskedTest, cases: Sequence[Case], trials: Mapping[str, TrialRecord], device: DeviceTest | None
+    test: AskedTest, cases: Sequence[JunitCase], trials: Mapping[str, TrialRecord], device: DeviceTest | None
 ) -> Iterator[Contradiction]:
     """Compare a test with its cases: several attempts of one test are cases of one name, and the last one counts."""
     number = max((number for number, case in enumerate(cases) if case.properties), default=0)
@@ -139,7 +139,7 @@ def _of_test(
         yield differ(RESULTS, f"verdict of {test.test}", test.verdict, JUNIT, tags[0] or "a case that passed")
 
 
-def _numbers(run: RecordedRun, root: ET.Element, cases: Sequence[Case]) -> Iterator[Contradiction]:
+def _numbers(run: RecordedRun, root: ET.Element, cases: Sequence[JunitCase]) -> Iterator[Contradiction]:
     """Compare the numbers of the suite with its cases, and failures with the exit code of the run."""
     suite = root.find("testsuite")
     if suite is None:

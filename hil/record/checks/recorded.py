@@ -15,7 +15,7 @@ from hil.quantity import Quantity
 from hil.record.parquet import read_columns
 from hil.record.results import Results
 from hil.record.safe_paths import RERUN, safe_file, safe_folder
-from hil.record.sums import Sums, read_sums
+from hil.record.sums import FileSums, read_sums
 from hil.record.trial_quantities import quantities
 from hil.record.trial_record import TrialRecord
 from hil.record.trial_writer import BEGUN, ENDED, LARGEST
@@ -99,7 +99,7 @@ class RecordedRun:
     trials: tuple[RecordedTrial, ...]
 
     @cached_property
-    def sums(self) -> Sums | None:
+    def sums(self) -> FileSums | None:
         """Content of SHA256SUMS; None without one."""
         return read_sums(self.folder)
 

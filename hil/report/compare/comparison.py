@@ -7,17 +7,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hil.errors import RigError
-from hil.history.statistics import Difference, difference
+from hil.history.statistics import FigureDifference, difference
 from hil.quantity import Quantity
 from hil.record import TrialRecord, quantities
 from hil.record.device_test import DeviceTest
 from hil.report.compare.devices import Tensors, fields_of, figures_of, name_of, tensors_of
-from hil.report.compare.sides import Side, Taken
+from hil.report.compare.sides import ComparedResult, Side
 from hil.report.damage import damage_reported
 from hil.report.paper_elasticzo import elasticzo_rows
 from hil.report.paper_energy import energy_comparison
 from hil.report.paper_pmt import pmt_rows
-from hil.report.paper_row import Row
+from hil.report.paper_row import PaperFigure
 
 IDENTITY = ("board", "network", "method", "variant", "data", "batch", "seed")  # trials that are alike are a pair
 TEST = "test"  # of a test of a device, without its board
@@ -34,7 +34,7 @@ MAIN = (  # figures of a table; CSV and JSON have all
 
 
 @dataclass(frozen=True)
-class Setting:
+class DifferingSetting:
     """A setting, a field or a fact of the run in which two trials differ; a dash where one has none."""
 
     name: str
@@ -49,7 +49,7 @@ class FigureRow:
     path: str
     first: Quantity | None
     second: Quantity | None
-    difference: Difference | None
+    difference: FigureDifference | None
 
     @property
     def sentence(self) -> str:
@@ -74,9 +74,9 @@ class PaperRow:
 class Pair:
     """Two trials beside each other."""
 
-    first: Taken
-    second: Taken
-    settings: list[Setting]
+    first: ComparedResult
+    second: ComparedResult
+    settings: list[DifferingSetting]
     figures: list[FigureRow]
     papers: list[PaperRow]
     tensors: Tensors | None = None
@@ -91,7 +91,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedSides:
     """Two sides; `only_first` and `only_second` are folders of trials that have no like on the other side."""
 
     first: str
@@ -121,7 +121,7 @@ class Comparison:
         }
 
 
-def compare(first: Side, second: Side) -> Comparison:
+def compare(first: Side, second: Side) -> ComparedSides:
     """Return the pairs of two sides: trials that are alike in all that no selector names, in order of the first.
 
     If each side has one trial, the two are a pair whatever they are.
@@ -141,14 +141,14 @@ def compare(first: Side, second: Side) -> Comparison:
         for side, known in zip((first, second), taken, strict=True)
     ]
     with damage_reported(f"the comparison of {first.name} and {second.name}"):
-        return Comparison(first.name, second.name, [_pair(*pair) for pair in found], *alone)
+        return ComparedSides(first.name, second.name, [_pair(*pair) for pair in found], *alone)
 
 
 def _keys(first: Side, second: Side) -> list[str]:
     return [name for name in IDENTITY if name not in {**first.selectors, **second.selectors}]
 
 
-def _pairs(first: Side, second: Side) -> Iterator[tuple[Taken, Taken]]:
+def _pairs(first: Side, second: Side) -> Iterator[tuple[ComparedResult, ComparedResult]]:
     if len(first.trials) == len(second.trials) == 1:
         yield first.trials[0], second.trials[0]
         return
@@ -162,19 +162,19 @@ def _pairs(first: Side, second: Side) -> Iterator[tuple[Taken, Taken]]:
         yield one, other
 
 
-def _are_alike(one: Taken, other: Taken, keys: Sequence[str]) -> bool:
+def _are_alike(one: ComparedResult, other: ComparedResult, keys: Sequence[str]) -> bool:
     here, there = _identity(one), _identity(other)
     return here.keys() == there.keys() and all(here[key] == there[key] for key in here if key in (*keys, TEST))
 
 
-def _identity(one: Taken) -> dict[str, Any]:
+def _identity(one: ComparedResult) -> dict[str, Any]:
     """Return what makes trials, or tests of devices, alike."""
     if isinstance(one.trial, DeviceTest):
         return {"board": one.trial.board, TEST: name_of(one.trial)}
     return {name: getattr(one.trial, name) for name in IDENTITY}
 
 
-def _pair(first: Taken, second: Taken) -> Pair:
+def _pair(first: ComparedResult, second: ComparedResult) -> Pair:
     papers = [paper_rows(each.trial) if isinstance(each.trial, TrialRecord) else [] for each in (first, second)]
     return Pair(
         first, second, _settings(first, second), _figures(first, second), _papers(*papers),
@@ -182,14 +182,14 @@ def _pair(first: Taken, second: Taken) -> Pair:
     )  # fmt: skip
 
 
-def _settings(first: Taken, second: Taken) -> list[Setting]:
+def _settings(first: ComparedResult, second: ComparedResult) -> list[DifferingSetting]:
     sides = [_fields(one) for one in (first, second)]
     names = dict.fromkeys(name for side in sides for name in side)
-    rows = [Setting(name, *(_written(side.get(name)) for side in sides)) for name in names]
+    rows = [DifferingSetting(name, *(_written(side.get(name)) for side in sides)) for name in names]
     return [row for row in rows if row.first != row.second]
 
 
-def _fields(one: Taken) -> dict[str, Any]:
+def _fields(one: ComparedResult) -> dict[str, Any]:
     """Return what may differ: the fields of the trial, its settings, and the facts of its run."""
     versions: Mapping[str, Any] = one.facts.get("versions", {})
     facts = {"commit": one.facts.get("commit"), **{f"version of {name}": word for name, word in versions.items()}}
@@ -204,7 +204,7 @@ def _written(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _figures(first: Taken, second: Taken) -> list[FigureRow]:
+def _figures(first: ComparedResult, second: ComparedResult) -> list[FigureRow]:
     one, other = (
         figures_of(each.trial) if isinstance(each.trial, DeviceTest) else quantities(each.trial)
         for each in (first, second)
@@ -217,7 +217,7 @@ def _figures(first: Taken, second: Taken) -> list[FigureRow]:
     return rows
 
 
-def _papers(*rows_of_sides: Sequence[Row]) -> list[PaperRow]:
+def _papers(*rows_of_sides: Sequence[PaperFigure]) -> list[PaperRow]:
     sides = [{row.what: row for row in rows} for rows in rows_of_sides]
     found = []
     for what in dict.fromkeys(name for side in sides for name in side):
@@ -229,7 +229,7 @@ def _papers(*rows_of_sides: Sequence[Row]) -> list[PaperRow]:
     return found
 
 
-def paper_rows(trial: TrialRecord) -> Sequence[Row]:
+def paper_rows(trial: TrialRecord) -> Sequence[PaperFigure]:
     """Return the figures of papers that the page of a trial shows."""
     return [*elasticzo_rows(trial), *pmt_rows(trial), *energy_comparison(trial)]
 

@@ -12,8 +12,8 @@ from markupsafe import Markup
 from hil.commit import short_commit
 from hil.record import write_atomic
 from hil.record.device_test import DeviceTest
-from hil.report.compare.comparison import Comparison, Pair
-from hil.report.compare.sides import Taken
+from hil.report.compare.comparison import ComparedSides, Pair
+from hil.report.compare.sides import ComparedResult
 from hil.report.compare.texts import figure_cells, title
 from hil.report.damage import damage_reported
 from hil.report.figures import SMOOTH_FROM, SMOOTH_OVER, drawn_losses, loss_a_sample
@@ -25,7 +25,7 @@ SIDES = (("first", BOARD, "solid"), ("second", REFERENCE, "dash"))  # two dashes
 MOST_ROWS = 40  # of the table below a figure
 
 
-def write_page(found: Comparison, path: Path) -> None:
+def write_page(found: ComparedSides, path: Path) -> None:
     """Write one self-contained page.
 
     Raises:
@@ -60,7 +60,7 @@ def _facts(facts: Mapping[str, Any]) -> str:
     return f"run {facts['id']}{', commit ' + short_commit(commit) if commit else ''}"
 
 
-def _losses(one: Taken) -> tuple[np.ndarray, np.ndarray] | None:
+def _losses(one: ComparedResult) -> tuple[np.ndarray, np.ndarray] | None:
     """Return steps and losses per sample, those of the board, or in floats of a method that compares integers.
 
     None of a test of a device.

@@ -24,7 +24,7 @@ WRITE = "write KEY=VALUE,KEY=VALUE, such as board=rp2040,variant=cls1"
 
 
 @dataclass(frozen=True)
-class Taken:
+class ComparedResult:
     """A trial, or a test of a device, with the facts of its run, which are empty if its run is not there.
 
     Attributes:
@@ -45,7 +45,7 @@ class Side:
     """The trials of one side: its name without private folders, and the selectors that chose the trials, by key."""
 
     name: str
-    trials: list[Taken]
+    trials: list[ComparedResult]
     selectors: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -98,17 +98,19 @@ def _in_folder(folder: Path) -> Side:
     return Side(whole.name, [_alone(whole)])
 
 
-def _alone(folder: Path) -> Taken:
+def _alone(folder: Path) -> ComparedResult:
     """Return a trial whose run is not there."""
     if (folder / DEVICE_TEST).is_file():
-        return Taken(read_device_test(folder.parent, folder.name), None, folder=folder)
+        return ComparedResult(read_device_test(folder.parent, folder.name), None, folder=folder)
     table = safe_file(folder, "steps.parquet")
-    return Taken(read_trial(folder), {} if table is None else read_columns(table))
+    return ComparedResult(read_trial(folder), {} if table is None else read_columns(table))
 
 
-def _of_run(run: Run) -> list[Taken]:
-    trials = [Taken(trial, steps, run.facts) for trial, steps in zip(run.trials, run.steps, strict=True)]
-    return trials + [Taken(each, None, run.facts, safe_folder(run.folder, each.folder)) for each in run.device_tests]
+def _of_run(run: Run) -> list[ComparedResult]:
+    trials = [ComparedResult(trial, steps, run.facts) for trial, steps in zip(run.trials, run.steps, strict=True)]
+    return trials + [
+        ComparedResult(each, None, run.facts, safe_folder(run.folder, each.folder)) for each in run.device_tests
+    ]
 
 
 def _selectors(text: str) -> dict[str, str]:
@@ -121,31 +123,31 @@ def _selectors(text: str) -> dict[str, str]:
     return found
 
 
-def settings_of(one: Taken) -> Mapping[str, Any]:
+def settings_of(one: ComparedResult) -> Mapping[str, Any]:
     """Return the settings of the method of a trial; a test of a device has none."""
     return one.trial.settings if isinstance(one.trial, TrialRecord) else {}
 
 
-def _check_keys(selectors: Mapping[str, str], found: Sequence[Taken]) -> None:
+def _check_keys(selectors: Mapping[str, str], found: Sequence[ComparedResult]) -> None:
     known = [*FIELDS, COMMIT, *dict.fromkeys(name for one in found for name in settings_of(one))]
     for key in selectors:
         if key not in known:
             raise RigError(f"there is no selector {key!r}: {close_matches(key, known)}")
 
 
-def _value(one: Taken, key: str) -> str:
+def _value(one: ComparedResult, key: str) -> str:
     if key == COMMIT:
         return str(one.facts.get("commit") or "")
     value = getattr(one.trial, key, "") if key in FIELDS else settings_of(one).get(key, "")
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _is(one: Taken, key: str, wanted: str) -> bool:
+def _is(one: ComparedResult, key: str, wanted: str) -> bool:
     value = _value(one, key)
     return value.startswith(wanted) if key == COMMIT else value == wanted
 
 
-def _there(selectors: Mapping[str, str], found: Sequence[Taken]) -> str:
+def _there(selectors: Mapping[str, str], found: Sequence[ComparedResult]) -> str:
     """Return the values that the runs do have, a few of each key."""
     values = {key: list(dict.fromkeys(_value(one, key)[:40] for one in found)) for key in selectors}
     return "; ".join(f"{key} {', '.join(one or 'none' for one in has[:6]) or 'none'}" for key, has in values.items())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from hil.quantity import Provenance, Quantity
 from hil.record.device_test import DeviceTest
 from hil.report.compare import devices
-from hil.report.compare.comparison import Comparison, FigureRow, Pair
+from hil.report.compare.comparison import ComparedSides, FigureRow, Pair
 from hil.report.compare.devices import name_of
 from hil.report.escapes import csv_text, latex, markdown
 from hil.report.formats import NO_BREAK, figure, percent
@@ -73,7 +73,7 @@ def title(pair: Pair) -> str:
     return names[0] if names[0] == names[1] else " / ".join(names)
 
 
-def as_markdown(found: Comparison) -> str:
+def as_markdown(found: ComparedSides) -> str:
     """Return the tables in Markdown."""
     lines = [f"# {markdown(found.first)} and {markdown(found.second)}"]
     for pair in found.pairs:
@@ -94,7 +94,7 @@ def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *written_rows]
 
 
-def as_latex(found: Comparison) -> str:
+def as_latex(found: ComparedSides) -> str:
     """Return a tabular for each table, for the package booktabs."""
     lines = [f"% {latex(found.first)} and {latex(found.second)}"]
     for pair in found.pairs:
@@ -117,7 +117,7 @@ def _tabular(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]  # fmt: skip
 
 
-def as_csv(found: Comparison) -> str:
+def as_csv(found: ComparedSides) -> str:
     """Return a line for each setting that differs, each figure and each figure of a paper, the settings first."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
@@ -158,11 +158,11 @@ def _or_empty(value: float | None) -> object:
     return "" if value is None else value
 
 
-def alone(found: Comparison, written_as: Callable[[str], str]) -> list[str]:
+def alone(found: ComparedSides, written_as: Callable[[str], str]) -> list[str]:
     """Return which trials have no like."""
     sides = (("first", found.only_first), ("second", found.only_second))
     said = [f"only in the {side}: {', '.join(map(written_as, folders))}" for side, folders in sides if folders]
     return ["", *said] if said else []
 
 
-FORMATS: dict[str, Callable[[Comparison], str]] = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv}
+FORMATS: dict[str, Callable[[ComparedSides], str]] = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv}

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from hil.benchmarks.rows import Row
+from hil.benchmarks.rows import BenchmarkRow
 from hil.images.images import kernel_image
 from hil.standins.virtual.chip.ended import RunEnd
 from hil.training.benchmarks.kernels.machine import KernelMachine
@@ -44,7 +44,7 @@ def processor_seconds(pid: int) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
 
-def bare_rows() -> Iterator[Row]:
+def bare_rows() -> Iterator[BenchmarkRow]:
     """Yield instructions a second of the bare core, by kind of kernel."""
     for name, call in KERNELS.items():
         rates = []
@@ -54,4 +54,6 @@ def bare_rows() -> Iterator[Row]:
             machine.forget_data()
             call(Niti(machine))
             rates.append(machine.instructions / machine.seconds)
-        yield Row(f"bare core, {name}", max(rates), "instructions/s", "LeNet-5, by processor time, with counting on")
+        yield BenchmarkRow(
+            f"bare core, {name}", max(rates), "instructions/s", "LeNet-5, by processor time, with counting on"
+        )

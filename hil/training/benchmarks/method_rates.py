@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hil.benchmarks.rows import Row
+from hil.benchmarks.rows import BenchmarkRow
 from hil.training.benchmarks import one_core
 from hil.training.data import load
 from hil.training.graph.graph import Graph
@@ -89,11 +89,11 @@ CASES = (
 )
 
 
-def rows() -> Iterator[Row]:
+def rows() -> Iterator[BenchmarkRow]:
     """Yield one row for each case."""
     for case, rate in zip(CASES, one_core.printed_by("method_rates"), strict=True):
         spec = case.spec
-        yield Row(
+        yield BenchmarkRow(
             f"reference, {case.name}", rate, case.unit,
             f"{spec.network_name}, batch {spec.batch}, one core",
         )  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.benchmarks.rows import Row, show
+from hil.benchmarks.rows import BenchmarkRow, show
 from hil.rig import Rig
 from hil.rig_toml import Bench
 from hil.training.benchmarks import first_step, method_rates, one_core
@@ -33,7 +33,7 @@ def main(options: argparse.Namespace) -> int:
     return show(rows, options.json)
 
 
-def _reference(prepared: Prepared) -> Iterator[Row]:
+def _reference(prepared: Prepared) -> Iterator[BenchmarkRow]:
     reference = reference_of(prepared.method)
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
     reference.step(*_batch(prepared, next(order)))
@@ -41,10 +41,10 @@ def _reference(prepared: Prepared) -> Iterator[Row]:
     for _ in range(STEPS):
         reference.step(*_batch(prepared, next(order)))
     note = f"LeNet-5 cls1, batch {prepared.spec.batch}, NumPy"
-    yield Row("reference steps", STEPS / (time.perf_counter() - started), "steps/s", note)
+    yield BenchmarkRow("reference steps", STEPS / (time.perf_counter() - started), "steps/s", note)
 
 
-def _one_core() -> Iterator[Row]:
+def _one_core() -> Iterator[BenchmarkRow]:
     found = one_core.rates()
     for name, rate in found.items():
         what, _, arithmetic = name.partition(", ")
@@ -53,14 +53,14 @@ def _one_core() -> Iterator[Row]:
         plain, note = found.get(what), f"LeNet-5, batch {one_core.BATCH}, one core"
         if arithmetic and rate and plain:
             note += f", {arithmetic}: {rate / plain:.1f} times NumPy's"
-        yield Row(shown, rate, unit, note)
+        yield BenchmarkRow(shown, rate, unit, note)
 
 
 def _batch(prepared: Prepared, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return prepared.data.train_images[chosen], prepared.data.train_labels[chosen]
 
 
-def _board(prepared: Prepared) -> Iterator[Row]:
+def _board(prepared: Prepared) -> Iterator[BenchmarkRow]:
     with (
         tempfile.TemporaryDirectory() as folder,
         Rig(Bench()) as rig,
@@ -70,19 +70,19 @@ def _board(prepared: Prepared) -> Iterator[Row]:
         dut.flash()
         device = Device(dut.agent, prepared.board, prepared.image)
         note = f"{prepared.board.name}, {dut.reality}"
-        yield Row("connect, flash, greet", time.perf_counter() - started, "s", note)
+        yield BenchmarkRow("connect, flash, greet", time.perf_counter() - started, "s", note)
         yield from _link(prepared, device)
         yield from _training(prepared, device, dut.endpoints.process)
 
 
-def _first_step(prepared: Prepared) -> Iterator[Row]:
+def _first_step(prepared: Prepared) -> Iterator[BenchmarkRow]:
     """Measure boards with a virtual board only: an attached board would be flashed without its owner's consent."""
     if prepared.board.stand_in == "virtual":
         note = f"{prepared.board.name}, virtual; imports included; the image is already in flash"
-        yield Row("start to first training step", first_step.seconds(prepared.board.name), "s", note)
+        yield BenchmarkRow("start to first training step", first_step.seconds(prepared.board.name), "s", note)
 
 
-def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
+def _link(prepared: Prepared, device: Device) -> Iterator[BenchmarkRow]:
     data = bytes(range(256)) * (ECHO_BYTES // 256)
     started = time.perf_counter()
     for _ in range(ECHOES):
@@ -90,15 +90,15 @@ def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
     echo = 2 * ECHO_BYTES * ECHOES / (time.perf_counter() - started)
     line = prepared.board.baud / 10
     note = f"one frame at a time; line rate {line:,.0f} bytes/s each way"
-    yield Row("link, echo both ways", echo, "bytes/s (wall)", note)
+    yield BenchmarkRow("link, echo both ways", echo, "bytes/s (wall)", note)
     started = time.perf_counter()
     device.load(prepared.blob)
     sent = len(prepared.blob) / (time.perf_counter() - started)
     note = f"windowed; {sent / line:.2f} of the line rate (a virtual line keeps virtual time)"
-    yield Row("link, network upload", sent, "bytes/s (wall)", note)
+    yield BenchmarkRow("link, network upload", sent, "bytes/s (wall)", note)
 
 
-def _training(prepared: Prepared, device: Device, stand_in: int | None) -> Iterator[Row]:
+def _training(prepared: Prepared, device: Device, stand_in: int | None) -> Iterator[BenchmarkRow]:
     device.configure(prepared.method.request.configuration(prepared.settings, prepared.slots, 0))
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
     before = processor_seconds(stand_in) if stand_in else 0.0
@@ -110,12 +110,12 @@ def _training(prepared: Prepared, device: Device, stand_in: int | None) -> Itera
         stepping += time.perf_counter() - begun
     wall = time.perf_counter() - started
     note = f"{prepared.board.name} cls1, batch {prepared.spec.batch}, samples streamed"
-    yield Row("board steps", STEPS / wall, "steps/s (wall)", note)
+    yield BenchmarkRow("board steps", STEPS / wall, "steps/s (wall)", note)
     note = "counter of the board; on the virtual board one cycle per instruction (modelled)"
-    yield Row("cycles a step", cycles / STEPS, "cycles", note)
+    yield BenchmarkRow("cycles a step", cycles / STEPS, "cycles", note)
     note = "while the board trains, with counting on; a count on the virtual board only"
-    yield Row("instructions", cycles / stepping, "instructions/s", note)
+    yield BenchmarkRow("instructions", cycles / stepping, "instructions/s", note)
     if stand_in and prepared.board.stand_in == "virtual":
         rate = cycles / (processor_seconds(stand_in) - before)
-        yield Row("instructions, whole process", rate, "instructions/s", "the same steps by processor time")
+        yield BenchmarkRow("instructions, whole process", rate, "instructions/s", "the same steps by processor time")
         yield from bare_rows()

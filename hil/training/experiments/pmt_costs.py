@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hil.report.paper_pmt import FULL, SPARSE
-from hil.report.paper_pmt import Cost as Published
+from hil.report.paper_pmt import FULL, SPARSE, PublishedCost
 from hil.training.experiments.costs import KB, NOTHING, Cost, CostExperiment, kilobytes, table_lines, training_cycles
 from hil.training.experiments.paper import paper
 from hil.training.graph.values import inference_peak
@@ -128,7 +127,7 @@ class PmtCosts(CostExperiment[PmtCost]):
         return [*lines, *table_lines(HEADS, map(self._line, costs), last=1)]
 
     def _line(self, cost: PmtCost) -> list[str]:
-        published: Published | None = (FULL if self.name == "pmt-table8" else SPARSE).get(
+        published: PublishedCost | None = (FULL if self.name == "pmt-table8" else SPARSE).get(
             COST_TABLES[self.name]["rows"][cost.row].get("published", "")
         )
         memory, macs, latency = ("", "", "") if published is None else (

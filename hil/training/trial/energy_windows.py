@@ -12,7 +12,7 @@ import numpy as np
 
 from hil.energy import MLPERF_TINY
 from hil.energy.bursts import Fast, fast_of
-from hil.energy.capture import Capture, Request
+from hil.energy.capture import Capture, WindowRequest
 from hil.energy.conditions import Conditions
 from hil.energy.current_ranges import first_range, next_range, range_with_headroom
 from hil.energy.data_sheet import DataSheet
@@ -21,7 +21,7 @@ from hil.energy.integration import integral
 from hil.energy.mlperf_tiny import SHORTEST_S, WINDOWS
 from hil.energy.phase_energy import Counted
 from hil.energy.provenance import provenance_of
-from hil.energy.step_energy import EnergyResult, Task, energy_of_windows
+from hil.energy.step_energy import EnergyResult, MeasuredTask, energy_of_windows
 from hil.energy.window import edges_of
 from hil.energy.window_planning import plan_windows, reached
 from hil.errors import Blocked
@@ -169,7 +169,7 @@ class Windows:
             "aperture_s": first.aperture_s,
             "interval_s": first.interval_s, "data_sheet": meter.sheet.key,
         }  # fmt: skip
-        task = Task(
+        task = MeasuredTask(
             self._steps, self._idle_ms() / 1000, trial.p.board.supply_v, trial.p.settings.batch,
             len(trial.p.data.train_images),
             self._wanted.rules, self.laps_s, self._conditions, self._fast,
@@ -248,7 +248,7 @@ class Windows:
             if marked is not None:
                 marked.mark(False, *_duration(trial, reply))
             asked_s, answered_s = clock.unix_s, clock.now().timestamp()
-            request = Request(asked_s, answered_s, time.localtime(asked_s).tm_gmtoff, idle_s)
+            request = WindowRequest(asked_s, answered_s, time.localtime(asked_s).tm_gmtoff, idle_s)
             LOG.info("window answered")
             outcome = trained(pending)[-1]
             same_after_run(trial, reply, outcome.digests, steps)

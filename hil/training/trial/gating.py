@@ -14,7 +14,7 @@ from hil.energy.window_planning import more_windows
 from hil.gates import (
     NO_HISTORY,
     Budgets,
-    Gate,
+    FigureGate,
     Judgement,
     More,
     NoMedian,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 IDENTITY = ("board", "method", "variant", "batch", "seed", "steps")  # of the trial's specification
 
 
-def budgets_of(outcome: Outcome) -> dict[str, list[Gate]]:
+def budgets_of(outcome: Outcome) -> dict[str, list[FigureGate]]:
     """Return the budgets of a trial: those of the test, else those of rig.toml, else those of the catalogue."""
     spec, prepared = outcome.spec, outcome.prepared
     scope = prepared.method.figures.budget_scope() if prepared else str(spec.settings.get("scope", "sample"))
@@ -47,7 +47,9 @@ def catalogue_budgets(board: Board, variant: str, batch: int, scope: str) -> Bud
     """Return the budgets of the catalogue for a variant, as `Board.sram_budget` and `Board.latency_budget_ms`."""
     sram, milliseconds = board.sram_budget(variant, batch, scope), board.latency_budget_ms(variant, batch, scope)
     limits = {"sram": sram, "latency": None if milliseconds is None else milliseconds / 1e3}
-    return {name: [Gate(name, _catalogue(board.name), limit)] for name, limit in limits.items() if limit is not None}
+    return {
+        name: [FigureGate(name, _catalogue(board.name), limit)] for name, limit in limits.items() if limit is not None
+    }
 
 
 def _catalogue(board: str) -> str:
@@ -101,7 +103,7 @@ def figures_of(outcome: Outcome) -> dict[str, Quantity]:
     return found
 
 
-def _median(outcome: Outcome, gate: Gate, value: Quantity | None) -> Quantity | NoMedian:
+def _median(outcome: Outcome, gate: FigureGate, value: Quantity | None) -> Quantity | NoMedian:
     earlier = outcome.earlier
     return (
         NO_HISTORY

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hil.images.executed import Executed, union
-from hil.images.source_lines import Row, line_rows
+from hil.images.source_lines import LineTableRow, line_rows
 from hil.record.coverage import read_executed
 
 from .candidates import Change
@@ -95,7 +95,7 @@ def digest(image: Path) -> str:
 def _ranges(image: Path) -> list[tuple[int, int, tuple[str, int]]]:
     """Return first address, end, and file and line of all code in the line tables."""
     rows = sorted(line_rows(image), key=lambda row: (row.address, bool(row.file)))
-    pairs: Iterable[tuple[Row, Row]] = itertools.pairwise(rows)
+    pairs: Iterable[tuple[LineTableRow, LineTableRow]] = itertools.pairwise(rows)
     return [
         (row.address, after.address, (row.file, row.line))
         for row, after in pairs

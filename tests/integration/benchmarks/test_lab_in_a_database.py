@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, select, text, update
 
-from hil.benchmarks.lab.model import Lab, Run, runs_of
+from hil.benchmarks.lab.model import Lab, SimulatedRun, runs_of
 from hil.benchmarks.lab.reading import read
 from hil.benchmarks.lab.store import Verdicts, missing_or_double, prepare, write
 from hil.errors import RigError
@@ -37,7 +37,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("server").database())
 
 
-def verdicts(runs: list[Run]) -> Verdicts:
+def verdicts(runs: list[SimulatedRun]) -> Verdicts:
     return {run.number: dict.fromkeys(range(len(run.durations)), "pass") for run in runs}
 
 

@@ -20,7 +20,7 @@ from hil.history.failures import HistoryError, NewerSchema
 from hil.history.health import BoardKey, health
 from hil.history.quarantine import quarantines
 from hil.history.queries import History
-from hil.history.rows import Figure, TrialRows, asked_row, run_row, trial_rows
+from hil.history.rows import TrialFigure, TrialRows, asked_row, run_row, trial_rows
 from hil.history.store import Store, Writer
 from hil.history.under_way import under_way
 from hil.record import AskedTest, TrialRecord, quantities
@@ -95,7 +95,7 @@ def test_numbers_that_are_none(address: Address) -> None:
     values = {"nan": math.nan, "inf": math.inf, "minus": -math.inf, "tiny": 5e-324, "large": 1.7e308}
     rows = trial_rows(record())
     figures = [
-        Figure(name, "s", "measured", None if math.isnan(value) else value, None) for name, value in values.items()
+        TrialFigure(name, "s", "measured", None if math.isnan(value) else value, None) for name, value in values.items()
     ]
     with Store(address) as store, store.transaction() as writer:
         run = writer.run(run_row(facts(0), None))

@@ -19,12 +19,12 @@ from hil.benchmarks.energy.rows import (
     POLLED,
     RANGING,
     WITHIN,
-    Row,
+    EnergyRow,
     judged,
     requests,
     summary,
 )
-from hil.benchmarks.energy.simulated_board import Load, Stage
+from hil.benchmarks.energy.simulated_board import Load, SharedTrace
 from hil.benchmarks.energy.virtual_meters import KEYS
 from hil.energy.data_sheet import load_data_sheet
 from hil.standins.virtual.chip.clock import PS_PER_S
@@ -33,7 +33,7 @@ from hil.standins.virtual.meter.truth import VirtualTime
 NIGHTLY = pytest.mark.tier("nightly")
 
 
-def row(key: str, case: str, trials: int) -> Row:
+def row(key: str, case: str, trials: int) -> EnergyRow:
     """Run the trials of one row in this process."""
     return summary(key, case, judged(key, case, range(trials)))
 
@@ -51,7 +51,7 @@ def test_the_energy_that_a_load_tells_is_that_of_its_trace():
     rng = np.random.default_rng(3)
     time = VirtualTime()
     load = Load.draw(rng, 0.0123, 0.08, 0.0)
-    stage = Stage(time, load)
+    stage = SharedTrace(time, load)
     end = stage.window(PS_PER_S // 10, 7)
     times = np.linspace(PS_PER_S // 10, end, 100_001).astype(np.int64)
     fine = stage.current((times[1:] + times[:-1]) // 2)
@@ -117,7 +117,7 @@ def test_the_double_sample_tells_good_coverage_from_bad(true, passes):
         first = rng.binomial(FIRST, true)
         every = first + rng.binomial(ALL - FIRST, true)
         one, all_of_them = (
-            Row("", WITHIN, n, hits / n, hits / n, 1.0, 0.0, 0.0) for n, hits in ((FIRST, first), (ALL, every))
+            EnergyRow("", WITHIN, n, hits / n, hits / n, 1.0, 0.0, 0.0) for n, hits in ((FIRST, first), (ALL, every))
         )
         taken.append(clear(one) or covers(all_of_them))
     assert passes[0] <= np.mean(taken) <= passes[1]

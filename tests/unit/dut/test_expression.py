@@ -11,7 +11,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from hil import boards
-from hil.dut.expression import Place, Word, evaluate
+from hil.dut.expression import MemoryPlace, Word, evaluate
 from hil.dut.memory import Memory
 from hil.errors import DeviceFault, RigError
 from hil.images import firmware_of
@@ -220,7 +220,7 @@ def test_a_cast_gives_a_word(elf):
     read: Callable[[int, int], bytes] = lambda address, size: bytes(size)  # noqa: E731
     word = evaluate("(uint32_t)&linear", image, BOARD, read)
     assert isinstance(word, Word) and word.value == image.symbols["linear"] and word.type.name == "long unsigned int"
-    assert isinstance(evaluate("linear", image, BOARD, read), Place)
+    assert isinstance(evaluate("linear", image, BOARD, read), MemoryPlace)
 
 
 CPP = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.benchmarks.energy.simulated_board import Load, Stage
+from hil.benchmarks.energy.simulated_board import Load, SharedTrace
 from hil.energy.capture import Capture, Edge
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Flaws
@@ -27,7 +27,7 @@ class Scene:
         sharp: bool = False,
     ):
         self.rng, self.time, self.load = np.random.default_rng(seed), VirtualTime(), load
-        self.stage = Stage(self.time, load)
+        self.stage = SharedTrace(self.time, load)
         self.interval_s, self.aperture_s, self.errors, self.jitter, self.sharp = (
             interval_s,
             aperture_s,

@@ -11,7 +11,7 @@ from hil.energy.capture import Capture, Edge
 from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.step_budget import GROSS, IDLE, NET, Metering, budget
-from hil.energy.step_energy import Task, energy_of_windows
+from hil.energy.step_energy import MeasuredTask, energy_of_windows
 from hil.energy.uncertainty import combined
 from hil.energy.window import window_of
 from hil.energy.window_planning import MOST_WINDOWS, _expanded, more_windows, plan_windows, reached
@@ -32,7 +32,7 @@ IDLE_S, STEPS = 0.1, 40
 def evaluate(captures, steps=STEPS, sheet=SHEET, **task):
     idle_s = max(IDLE_S, 12 * captures[0].interval_s)
     return energy_of_windows(
-        captures, Task(steps, idle_s, 3.3, **task), sheet, USED, {"name": "test"}, "modelled", DRAWS
+        captures, MeasuredTask(steps, idle_s, 3.3, **task), sheet, USED, {"name": "test"}, "modelled", DRAWS
     )
 
 
@@ -99,7 +99,7 @@ def test_half_of_the_burden_is_taken_off_and_half_is_its_limit():
     ohm = 2.0
     result = energy_of_windows(
         windows(sharp=True),
-        Task(STEPS, IDLE_S, 3.3),
+        MeasuredTask(STEPS, IDLE_S, 3.3),
         SHEET,
         replace(USED, burden_v=ohm * USED.amperes),
         {},
@@ -145,7 +145,7 @@ def test_six_windows_that_hold_the_same_count_of_readings_do_not_claim_to_be_sur
         seen = Scene(load, seed, 0.1, 0.0)
         result = energy_of_windows(
             [seen.window(1, 2.0) for _ in range(6)],
-            Task(1, 2.0, 3.3),
+            MeasuredTask(1, 2.0, 3.3),
             SHEET,
             replace(USED, burden_v=0.0),
             {},
@@ -174,7 +174,7 @@ def test_a_polled_commensurate_step_is_flagged_every_time_and_jitter_cures_it():
         told = [
             energy_of_windows(
                 [scene.window(200, 0.5) for _ in range(6)],
-                Task(200, 0.5, 3.3),
+                MeasuredTask(200, 0.5, 3.3),
                 SHEET,
                 replace(USED, burden_v=0.0),
                 {},
@@ -212,7 +212,7 @@ def test_what_differs_between_windows_is_counted_once():
     noisy = replace(USED, noise_a=1e-4, gain=0.0, offset_a=0.0)
     sheet = replace(SHEET, voltage_gain=0.0, voltage_offset_v=0.0, timebase=0.0)
     captures = windows(12, errors=replace(NONE, noise_a=1e-4))
-    task = Task(STEPS, IDLE_S, 3.3, conditions=Conditions(supply_error=0.0))
+    task = MeasuredTask(STEPS, IDLE_S, 3.3, conditions=Conditions(supply_error=0.0))
     result = energy_of_windows(captures, task, sheet, noisy, {}, "modelled", DRAWS)
     scatter = next(one for one in result.contributions if one.kind == "A")
     noise = next(one for one in result.contributions if one.source.startswith("noise"))
@@ -337,7 +337,7 @@ def test_what_the_reader_must_know_is_flagged():
     captures = [some(t, power + row, (UP, DOWN), aperture_s=0.0) for row in noise]
     result = energy_of_windows(
         captures,
-        Task(20, 0.4, 3.3),
+        MeasuredTask(20, 0.4, 3.3),
         replace(SHEET, timestamps="host", voltage_gain=0.0, voltage_offset_v=0.0),
         USED,
         {},

@@ -16,7 +16,7 @@ from hil.energy.conditions import ASSUMED_SUPPLY, Conditions, degrees_beyond, ro
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.monte_carlo import MEAN, interval
 from hil.energy.provenance import provenance_of
-from hil.energy.step_energy import Task, energy_of_windows
+from hil.energy.step_energy import MeasuredTask, energy_of_windows
 from hil.energy.window import window_of
 from hil.meters.polling import refresh_s
 
@@ -40,7 +40,7 @@ def taken(
 
 def evaluate(captures, steps, sheet=AMMETER, used=USED, **task):
     task = {"conditions": Conditions(supply_error=0.0)} | task
-    return energy_of_windows(captures, Task(steps, IDLE_S, VOLT, **task), sheet, used, {}, "modelled", DRAWS)
+    return energy_of_windows(captures, MeasuredTask(steps, IDLE_S, VOLT, **task), sheet, used, {}, "modelled", DRAWS)
 
 
 def holds(result, true: float) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.gates import FIGURES, Gate, More, NoMedian, judge, nearest, parse_budgets
+from hil.gates import FIGURES, FigureGate, More, NoMedian, judge, nearest, parse_budgets
 from hil.quantity import Quantity, in_words, parse_quantity
 
 
@@ -47,9 +47,12 @@ def test_quantities_in_sentences(value, unit, words):
 def test_a_table_of_budgets():
     found = parse_budgets({"sram": "256 KiB", "step_time": ["310 ms", "+2 %"], "accuracy": "-1.5%"}, "in rig.toml")
     assert found == {
-        "sram": [Gate("sram", "in rig.toml", 262_144)],
-        "step_time": [Gate("step_time", "in rig.toml", 0.31), Gate("step_time", "in rig.toml", relative=0.02)],
-        "accuracy": [Gate("accuracy", "in rig.toml", relative=-0.015)],
+        "sram": [FigureGate("sram", "in rig.toml", 262_144)],
+        "step_time": [
+            FigureGate("step_time", "in rig.toml", 0.31),
+            FigureGate("step_time", "in rig.toml", relative=0.02),
+        ],
+        "accuracy": [FigureGate("accuracy", "in rig.toml", relative=-0.015)],
     }
     assert parse_budgets({}, "in rig.toml") == {}
 
@@ -81,8 +84,8 @@ def test_the_nearest_table_has_all_budgets_of_a_figure():
     assert [gate.limit for gate in found["sram"]] == [1024] and found["step_time"] == far["step_time"]
 
 
-SRAM, ACCURACY = Gate("sram", "in rig.toml", 1000), Gate("accuracy", "of the test", 0.65)
-ENERGY = Gate("energy_per_step", "in rig.toml", 0.028)
+SRAM, ACCURACY = FigureGate("sram", "in rig.toml", 1000), FigureGate("accuracy", "of the test", 0.65)
+ENERGY = FigureGate("energy_per_step", "in rig.toml", 0.028)
 WHY = {"modelled": "for silicon", "analytic": "for silicon", "declared": "a declared figure is judged by no budget"}
 
 
@@ -116,14 +119,14 @@ def test_accuracy_has_a_least_value():
 
 @given(st.floats(0.9, 1.1), st.floats(0, 0.05), st.floats(0, 0.05))
 def test_more_uncertainty_never_makes_a_verdict(value, uncertainty, extra):
-    gate = Gate("step_time", "in rig.toml", 1.0)
+    gate = FigureGate("step_time", "in rig.toml", 1.0)
     sure, unsure = judge(gate, of(value, "s", uncertainty)), judge(gate, of(value, "s", uncertainty + extra))
     assert unsure.verdict in (sure.verdict, "inconclusive")
 
 
 @pytest.mark.parametrize("word", ["modelled", "analytic", "declared"])
 @pytest.mark.parametrize("value", [0.001, 1.0])
-@pytest.mark.parametrize("gate", [ENERGY, Gate("energy_per_step", "in rig.toml", relative=0.02)])
+@pytest.mark.parametrize("gate", [ENERGY, FigureGate("energy_per_step", "in rig.toml", relative=0.02)])
 def test_what_is_no_measurement_never_passes_or_fails(word, value, gate):
     found = judge(gate, of(value, "J", 1e-6, word), median=of(0.5, "J", 1e-6, word))
     assert found.verdict == "not judged" and word in found.sentence and WHY[word] in found.sentence
@@ -135,7 +138,7 @@ def test_a_figure_that_a_trial_does_not_have():
 
 
 def test_a_relative_budget_is_on_the_median_of_the_last_good_nights():
-    gate = Gate("step_time", "of the test", relative=0.02)
+    gate = FigureGate("step_time", "of the test", relative=0.02)
     median = of(0.100, "s", 0.0001)
     assert judge(gate, of(0.1010, "s"), median=median).verdict == "pass"
     assert judge(gate, of(0.1030, "s"), median=median).verdict == "fail"
@@ -145,7 +148,7 @@ def test_a_relative_budget_is_on_the_median_of_the_last_good_nights():
     assert "+2 % on the median of the last good nights, 102 ms" in found.sentence
 
 
-RELATIVE = Gate("sram", "in rig.toml", relative=0.02)
+RELATIVE = FigureGate("sram", "in rig.toml", relative=0.02)
 
 
 @given(st.integers(0, 10**9), st.one_of(st.none(), st.integers(1, 9)))
@@ -165,12 +168,14 @@ def test_an_absolute_budget_needs_no_nights():
 
 @pytest.mark.parametrize("word", ["modelled", "analytic", "declared"])
 def test_without_a_median_what_is_no_measurement_is_still_not_judged(word):
-    found = judge(Gate("step_time", "in rig.toml", relative=0.02), of(1.0, "s", word=word), median=NoMedian("x", 3))
+    found = judge(
+        FigureGate("step_time", "in rig.toml", relative=0.02), of(1.0, "s", word=word), median=NoMedian("x", 3)
+    )
     assert found.verdict == "not judged" and WHY[word] in found.sentence
 
 
 def test_a_relative_budget_of_accuracy_is_below_the_median():
-    gate = Gate("accuracy", "of the test", relative=-0.1)
+    gate = FigureGate("accuracy", "of the test", relative=-0.1)
     median = of(0.8, "1", word="counted")
     assert judge(gate, of(0.73, "1", word="counted"), median=median).verdict == "pass"
     assert judge(gate, of(0.71, "1", word="counted"), median=median).verdict == "fail"

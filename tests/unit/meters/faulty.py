@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.benchmarks.energy.simulated_board import Load, Stage
+from hil.benchmarks.energy.simulated_board import Load, SharedTrace
 from hil.benchmarks.energy.virtual_meters import BY_SOCKET
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.meter_kind import METERS
@@ -90,7 +90,7 @@ class Scene:
 
     def __init__(self, key: str) -> None:
         self.kind, self.sheet, self.time = KINDS[key], load_data_sheet(key), VirtualTime()
-        self.stage, self.load = Stage(self.time, LOAD), LOAD
+        self.stage, self.load = SharedTrace(self.time, LOAD), LOAD
         self.line = Line(self.make())
         self.idle_s = self.kind.seconds / 2
         self.steps = round(self.kind.seconds / LOAD.step_s)

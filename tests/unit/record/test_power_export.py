@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hil.energy.capture import Capture, Edge, Request
+from hil.energy.capture import Capture, Edge, WindowRequest
 from hil.energy.integration import cells, integral
 from hil.errors import RigError
 from hil.meters.csv_columns import column_meanings
@@ -20,7 +20,7 @@ from hil.meters.csv_file import read_csv
 from hil.record.power_export import FORMATS, export, read_window
 from hil.record.power_trace import TraceWriter
 
-REQUEST = Request(1_700_000_000.0, 1_700_000_002.0, 0.0, 0.1)
+REQUEST = WindowRequest(1_700_000_000.0, 1_700_000_002.0, 0.0, 0.1)
 VOLT = 3.3
 
 
@@ -30,7 +30,7 @@ def trace_at(
     aperture_s: float | None = None,
     n: int = 1000,
     gap: bool = False,
-    request: Request | None = REQUEST,
+    request: WindowRequest | None = REQUEST,
     voltage: float = VOLT,
     supply: float | None = None,
 ) -> Path:

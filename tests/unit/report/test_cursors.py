@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 import numpy as np
 import pytest
 
-from hil.energy.capture import Capture, Edge, Request
+from hil.energy.capture import Capture, Edge, WindowRequest
 from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.marker_interval import IntervalSums, burden_j, interval_budget
@@ -24,7 +24,7 @@ from hil.report.power_histogram import power_histogram
 from .conftest import ENERGY, WHOLE, WINDOW, figure_of, make_captures, make_steps, make_trace, make_trial
 from .rendered import trial_of
 
-REQUEST = Request(1_000_000.0, 1_000_002.0, 3600.0, 0.1)
+REQUEST = WindowRequest(1_000_000.0, 1_000_002.0, 3600.0, 0.1)
 
 
 def noisy(n: int = 60_000, aperture_s: float = 1e-4, volts: float = np.nan) -> Trace:
@@ -174,7 +174,7 @@ def test_log_lines_are_placed_in_proportion_between_request_and_reply(tmp_path):
 
 def test_a_window_over_midnight_has_its_lines(tmp_path):
     midnight = 1_000_000 - (1_000_000 + 3600) % 86_400
-    request = Request(midnight - 1.0, midnight + 1.0, 3600.0, 0.5)
+    request = WindowRequest(midnight - 1.0, midnight + 1.0, 3600.0, 0.5)
     folder = log_of(tmp_path, (midnight - 1, "asked"), (midnight + 0.5, "next day"))
     assert [round(line.t_s, 3) for line in log_lines(folder, request, 1.0)] == [-0.5, 1.0]
 

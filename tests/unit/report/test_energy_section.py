@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from hil.energy.data_sheet import load_data_sheet
-from hil.energy.step_energy import Task, energy_of_windows
+from hil.energy.step_energy import MeasuredTask, energy_of_windows
 from hil.record import quantities
 from hil.report.energy_windows import burden_of, flags_of, window_rows
 from hil.report.paper_energy import METHODS, energy_comparison
@@ -164,7 +164,7 @@ def test_a_record_from_before_has_no_comparison():
 
 def test_the_figures_of_the_section_agree_with_each_other():
     """The windows carry the corrections of the headline: half of the meter's own share is taken off each of them."""
-    task = Task(2, 0.1, 3.3)
+    task = MeasuredTask(2, 0.1, 3.3)
     captures = [make_captures(first_s)[0] for first_s in (7.0, 8.001, 9.0007)]
     sheet = load_data_sheet("keysight-34465a")
     result = energy_of_windows(captures, task, sheet, sheet.ranges[-1], {}, "modelled")
@@ -188,7 +188,7 @@ def test_what_the_data_sheet_leaves_open_is_known_by_the_words_of_the_measuremen
     sheet = load_data_sheet("keithley-2450")
     assert sheet.unverified
     found = energy_of_windows(
-        [make_captures()[0]] * 6, Task(2, 0.1, 3.3), sheet, sheet.ranges[-1], {}, "modelled"
+        [make_captures()[0]] * 6, MeasuredTask(2, 0.1, 3.3), sheet, sheet.ranges[-1], {}, "modelled"
     ).to_json()
     said, unverified = flags_of(found)
     assert (

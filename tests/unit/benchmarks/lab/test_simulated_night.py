@@ -12,8 +12,8 @@ pytest.importorskip("labgrid", reason="labgrid is not installed: pip install 'tr
 
 from hil.benchmarks.lab import checks
 from hil.benchmarks.lab.checks import conservation, littles_law, theory
-from hil.benchmarks.lab.model import Lab, Run, kinds_of_board
-from hil.benchmarks.lab.night import Night, Rules, simulate
+from hil.benchmarks.lab.model import Lab, SimulatedRun, kinds_of_board
+from hil.benchmarks.lab.night import LabNight, Rules, simulate
 
 SMALL = Lab(boards=20, exporters=4, trials=300, runs=30, workers=2)
 KIND = kinds_of_board()[0]
@@ -21,11 +21,11 @@ CROWDED = Lab(2, 1, 90, 90, 1, start_s=0.0, of=(KIND,))  # more work than its bo
 
 
 @pytest.fixture(scope="module")
-def night() -> Night:
+def night() -> LabNight:
     return simulate(replace(SMALL, boards=10))
 
 
-def queue(runs: list[Run], servers: int) -> list[float]:
+def queue(runs: list[SimulatedRun], servers: int) -> list[float]:
     """Return the wait of each run, first come first served, by hand."""
     free, waits = [0.0] * servers, []
     for run in runs:
@@ -35,35 +35,35 @@ def queue(runs: list[Run], servers: int) -> list[float]:
     return waits
 
 
-def singles(count: int, seed: int) -> list[Run]:
+def singles(count: int, seed: int) -> list[SimulatedRun]:
     random = np.random.default_rng(seed)
     begins = np.sort(random.uniform(0, 3000, count)).tolist()
-    return [Run(number, begins[number], KIND, (float(random.exponential(100)),), 1) for number in range(count)]
+    return [SimulatedRun(number, begins[number], KIND, (float(random.exponential(100)),), 1) for number in range(count)]
 
 
-def waits_of(night: Night) -> list[float]:
+def waits_of(night: LabNight) -> list[float]:
     return [wait.left - wait.created for wait in sorted(night.waits, key=lambda wait: wait.created)]
 
 
-def test_nothing_is_lost_or_doubled(night: Night) -> None:
+def test_nothing_is_lost_or_doubled(night: LabNight) -> None:
     assert conservation(night) == []
     assert len(night.trials) == SMALL.trials and {trial.verdict for trial in night.trials} == {"pass"}
     assert max(wait.left - wait.created for wait in night.waits) > 60, "nobody waited, so that nothing was tested"
 
 
-def test_the_same_seed_is_the_same_night(night: Night) -> None:
+def test_the_same_seed_is_the_same_night(night: LabNight) -> None:
     again = simulate(replace(SMALL, boards=10))
     assert again.trials == night.trials and again.waits == night.waits and again.sampled == night.sampled
 
 
-def test_littles_law_holds_and_a_lost_wait_breaks_it(night: Night) -> None:
+def test_littles_law_holds_and_a_lost_wait_breaks_it(night: LabNight) -> None:
     found = littles_law(night)
     assert found.sampled > 0.05 and found.holds, found
     longest = max(night.waits, key=lambda wait: wait.left - wait.created)
     assert not littles_law(replace(night, waits=[wait for wait in night.waits if wait is not longest])).holds
 
 
-def test_every_loss_is_said(night: Night) -> None:
+def test_every_loss_is_said(night: LabNight) -> None:
     place, since, until = night.holds[0]
     broken = {
         "1 trials were not taken": {"trials": night.trials[1:]},
@@ -104,7 +104,7 @@ def test_a_poll_a_second_asks_often_and_gains_nothing() -> None:
 def test_calls_queue_behind_the_start_of_each_serial_port_until_they_are_too_late() -> None:
     """labgrid holds one lock while an exporter starts ser2net: 40 workers at once are 40 x 0.52 s for the last one."""
     lab = Lab(40, 4, 40, 40, 1, of=(KIND,))
-    runs = [Run(number, 1.0, KIND, (600.0,), 1) for number in range(40)]
+    runs = [SimulatedRun(number, 1.0, KIND, (600.0,), 1) for number in range(40)]
     patient = simulate(lab, Rules(deadline_s=60.0), runs)
     assert max(wait.got - wait.asked for wait in patient.waits) == pytest.approx(40 * lab.start_s, rel=0.02)
     assert conservation(patient) == []
