@@ -6,7 +6,7 @@ import pytest
 
 from hil.errors import RigError
 from hil.training.data import load
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.certify import Segment, certify, trial_of
 from hil.training.experiments.curve import write_run
 from hil.training.experiments.float_runs import FloatRun
@@ -28,7 +28,7 @@ FORWARD = QzoRun(
     given=(("directions", 3), ("last_layers", 1), ("optimizer", "adamw"), ("eta_min", 1e-5), ("steps", 4)), eta=0.001,
 )  # fmt: skip
 STEPS = 5  # with the paper's batch of 256; `hil experiment` certifies 20 steps
-TABLE = TABLES["elasticzo-table1"](Request(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1))
+TABLE = TABLES["elasticzo-table1"](ExperimentRequest(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1))
 
 
 def repeat_on_board(segment: Segment, board: str, hil_trial: RunTrial, folder: Path) -> None:

@@ -28,7 +28,7 @@ from hil.training.graph.file import NetworkFileError, decode, encode
 from hil.training.graph.graph import Format, Graph, Node, Op, Parameters, Shape
 from hil.training.graph.node import ChainNode, ChainParameters
 from hil.training.methods import Method, find_method
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks.lenet5 import xavier
 
 FORMAT = Format["FIXED16"]
@@ -130,7 +130,7 @@ def integer_loss(library: ctypes.CDLL) -> list[Any]:
     of, engine_says = method_of("one sample"), []
     engine = HostEngine(library, of.plan.file(), 4 << 20)
     try:
-        engine.configure(Settings.of_variant("cls1", len(of.plan.tensors), batch=1, loss="integer"), 1)
+        engine.configure(ElasticZoSettings.of_variant("cls1", len(of.plan.tensors), batch=1, loss="integer"), 1)
     except EngineRefused as error:
         engine_says = [error.code, error.a]
     engine.close()

@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 
 from hil.training.graph.graph import Graph
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from tests.oracle.layers import Group, accumulated, forward, input_error, weight_gradient
 from tests.oracle.loss import integer_losses, logits_error, sample_loss
 from tests.oracle.numbers import F32, Tensor, bits, clip127, perturbation, psto_shift
@@ -20,7 +20,7 @@ Gradients = dict[int, Tensor]  # by index of the trained tensor
 class PlainElasticZoInt8:
     """ElasticZO-INT8 by section 9. `weights` holds one flattened list a trained tensor."""
 
-    def __init__(self, network: Graph, settings: Settings) -> None:
+    def __init__(self, network: Graph, settings: ElasticZoSettings) -> None:
         self.weights = [[int(w) for w in np.ravel(layer.weights)] for layer in network.trained]
         self._input_exp = network.input_exp
         # With each layer goes the index of its trained tensor; a layer without weights carries its predecessor's.
@@ -28,7 +28,7 @@ class PlainElasticZoInt8:
         self._layers = [(layer, count - 1) for layer, count in zip(network.layers, counts, strict=True)]
         self.configure(settings, 0)
 
-    def configure(self, settings: Settings, first_step: int) -> None:
+    def configure(self, settings: ElasticZoSettings, first_step: int) -> None:
         """Go on with other settings of the schedule; the weights stay."""
         self._settings, self._steps = settings, first_step
 

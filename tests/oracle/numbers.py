@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.graph_settings import GraphSettings
 
 F32 = np.float32
@@ -101,7 +101,7 @@ def xorshift32(x: int) -> int:
     return x ^ x << 5 & MASK32
 
 
-def start(settings: Settings | GraphSettings, step: int, i: int) -> int:
+def start(settings: ElasticZoSettings | GraphSettings, step: int, i: int) -> int:
     """Return the state before the first word.
 
     It is that of the pool for i = 0, of the stream of trained tensor i - 1 else (section 8).
@@ -110,7 +110,7 @@ def start(settings: Settings | GraphSettings, step: int, i: int) -> int:
     return mix32(key ^ (0x27D4EB2F * i & MASK32)) or 0x6D2B79F5
 
 
-def noise_pool(settings: Settings, step: int) -> list[list[int]]:
+def noise_pool(settings: ElasticZoSettings, step: int) -> list[list[int]]:
     """Return the 256 entries of four numbers that one step draws its noise from (section 8)."""
     state, r_max, pool = start(settings, step, 0), settings.r_max, []
     for _ in range(256):
@@ -124,7 +124,7 @@ def noise_pool(settings: Settings, step: int) -> list[list[int]]:
     return pool
 
 
-def perturbation(settings: Settings, step: int, tensor: int, count: int) -> list[int]:
+def perturbation(settings: ElasticZoSettings, step: int, tensor: int, count: int) -> list[int]:
     """Return z for the `count` weights of one trained tensor (index from 0) at one step (section 8)."""
     pool = noise_pool(settings, step)
     state: int = start(settings, step, tensor + 1)

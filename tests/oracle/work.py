@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hil.training.graph.graph import Graph, Op
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.methods.back_propagation import BackPropagation
-from hil.training.reference.methods.deepzero import DeepZero
+from hil.training.reference.methods.deepzero import DeepZeroReference
 from hil.training.reference.methods.trained_graph import TrainedGraph
 
 
@@ -24,7 +24,7 @@ def work_of(learner: TrainedGraph, step: int, samples: int) -> Work:
     passes = samples * settings.sides * settings.queries
     if isinstance(learner, BackPropagation):
         work.add_backward(settings, samples, learner.backward.chain.of_value)
-    elif isinstance(learner, DeepZero):
+    elif isinstance(learner, DeepZeroReference):
         active = {layer.index: samples * len(learner.active(step, layer)) for layer in learner.trained}
         work.add_layerwise(settings, samples, active)
     elif settings.wise == "model":

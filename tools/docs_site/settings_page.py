@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.training.methods.settings import COMMON, Setting, described, loops_of, only, setting_tables
+from hil.training.methods.settings import COMMON, MethodSetting, described, loops_of, only, setting_tables
 from tools.docs_site.markdown import cell, code, page, table
 
 PAGE = "reference/settings.md"
@@ -26,18 +26,18 @@ def text() -> str:
     return page(*parts)
 
 
-def _settings(settings: dict[str, Setting]) -> str:
+def _settings(settings: dict[str, MethodSetting]) -> str:
     header = ("setting", "values", "default", "unit", "scheduled", "meaning")
     return table(header, [_row(setting) for setting in settings.values()])
 
 
-def _row(setting: Setting) -> tuple[str, ...]:
+def _row(setting: MethodSetting) -> tuple[str, ...]:
     default = "" if setting.default is None else code(str(setting.default))
     unit, scheduled = cell(setting.unit), "yes" if setting.scheduled else ""
     return code(setting.name), _values(setting), default, unit, scheduled, cell(setting.doc)
 
 
-def _values(setting: Setting) -> str:
+def _values(setting: MethodSetting) -> str:
     if setting.words:
         return ", ".join(map(code, setting.words))
     if setting.limits is not None:

@@ -15,17 +15,17 @@ from hil.images.images import kernel_image
 from hil.standins.virtual.chip.ended import RunEnd
 from hil.training.benchmarks.kernels.machine import KernelMachine
 from hil.training.benchmarks.kernels.niti import Niti
-from hil.training.benchmarks.kernels.shapes import Shape
+from hil.training.benchmarks.kernels.shapes import LayerShape
 
 WEIGHTS, LIMIT, REPEATS = 94_080, 120, 3  # of LeNet-5's first fully connected layer
 KERNELS: dict[str, Callable[[Niti], object]] = {
     "forward passes": lambda kernels: kernels.lenet5(),
     "perturbations": lambda kernels: kernels.perturb_and_update(WEIGHTS, LIMIT),
-    "weight gradients": lambda kernels: kernels.conv2d_weight_gradient(Shape(14, 14, 6, 16, 5, 2)),
+    "weight gradients": lambda kernels: kernels.conv2d_weight_gradient(LayerShape(14, 14, 6, 16, 5, 2)),
 }
 
 
-class _Timed(KernelMachine):
+class _TimedKernels(KernelMachine):
     """A kernel machine that adds up instructions and the processor time of runs, without that of their preparation."""
 
     instructions, seconds = 0, 0.0
@@ -48,7 +48,7 @@ def bare_rows() -> Iterator[BenchmarkRow]:
     """Yield instructions a second of the bare core, by kind of kernel."""
     for name, call in KERNELS.items():
         rates = []
-        machine = _Timed(kernel_image("cortex-m7"), "cortex-m7")
+        machine = _TimedKernels(kernel_image("cortex-m7"), "cortex-m7")
         for _ in range(REPEATS):
             machine.instructions, machine.seconds = 0, 0.0
             machine.forget_data()

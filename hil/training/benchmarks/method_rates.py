@@ -11,11 +11,11 @@ from hil.benchmarks.rows import BenchmarkRow
 from hil.training.benchmarks import one_core
 from hil.training.data import load
 from hil.training.graph.graph import Graph
-from hil.training.reference.methods import Reference
-from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
-from hil.training.reference.methods.fqt import Fqt
+from hil.training.reference.methods import MethodReference
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32Reference
+from hil.training.reference.methods.fqt import FqtReference
 from hil.training.reference.methods.poor_mans import PoorMans
-from hil.training.reference.methods.qzo_ff import QzoFf
+from hil.training.reference.methods.qzo_ff import QzoFfReference
 from hil.training.reference.native import float32, tflite8, w16a8
 from hil.training.trial.prepare import prepare
 from hil.training.trial.spec import TrialSpec
@@ -25,7 +25,7 @@ DATA = "fashion-mnist-1k"
 
 
 @dataclass(frozen=True)
-class Case:
+class RateCase:
     """A method on a network.
 
     Attributes:
@@ -35,7 +35,7 @@ class Case:
     """
 
     spec: TrialSpec
-    reference: Callable[[Graph, Any], Reference]
+    reference: Callable[[Graph, Any], MethodReference]
     unit: str
     per_step: Callable[[Any, int], int]
     steps: int = STEPS
@@ -64,26 +64,26 @@ def _on(variant: str, network: str, method: str, batch: int, data: str = DATA) -
     return TrialSpec("imxrt1062", variant, network, method, data, batch=batch, slots=1, steps=1, evaluate=0)
 
 
-def _poor_mans(network: str, variant: str, batch: int, data: str = DATA) -> Iterator[Case]:
+def _poor_mans(network: str, variant: str, batch: int, data: str = DATA) -> Iterator[RateCase]:
     """Yield Poor Man's Training with its default settings in C, then in NumPy: a step of so many samples."""
     spec = _on(variant, network, "poor-mans-training", batch, data)
-    yield Case(spec, tflite8.fastest, "passes/s", _perturbed)
-    yield Case(spec, PoorMans, "passes/s", _perturbed, 1, "NumPy")
+    yield RateCase(spec, tflite8.fastest, "passes/s", _perturbed)
+    yield RateCase(spec, PoorMans, "passes/s", _perturbed, 1, "NumPy")
 
 
-def _elasticzo_fp32(graph: Graph, settings: Any) -> Reference:
-    return ElasticZoFp32(graph, settings, float32.fastest(graph))
+def _elasticzo_fp32(graph: Graph, settings: Any) -> MethodReference:
+    return ElasticZoFp32Reference(graph, settings, float32.fastest(graph))
 
 
-def _qzo_ff(graph: Graph, settings: Any) -> Reference:
-    return QzoFf(graph, settings, w16a8.fastest_network)
+def _qzo_ff(graph: Graph, settings: Any) -> MethodReference:
+    return QzoFfReference(graph, settings, w16a8.fastest_network)
 
 
 CASES = (
-    Case(_on("cls1", "lenet5-float32", "elasticzo-fp32", 32), _elasticzo_fp32, "samples/s", _samples),
-    Case(_on("full", "lenet5-w16a8", "qzo-ff", 50), _qzo_ff, "passes/s", _passes),
-    Case(_on("uint8", "fqt-cnn-uint8", "fqt", 48), Fqt, "samples/s", _samples),
-    Case(_on("float32", "fqt-cnn-float32", "fqt", 48), Fqt, "samples/s", _samples),
+    RateCase(_on("cls1", "lenet5-float32", "elasticzo-fp32", 32), _elasticzo_fp32, "samples/s", _samples),
+    RateCase(_on("full", "lenet5-w16a8", "qzo-ff", 50), _qzo_ff, "passes/s", _passes),
+    RateCase(_on("uint8", "fqt-cnn-uint8", "fqt", 48), FqtReference, "samples/s", _samples),
+    RateCase(_on("float32", "fqt-cnn-float32", "fqt", 48), FqtReference, "samples/s", _samples),
     *_poor_mans("resnet-tiny", "adaptive", 4),
     *_poor_mans("mcunet-128", "block3", 1, f"{DATA}@128x128x3"),
 )
@@ -99,7 +99,7 @@ def rows() -> Iterator[BenchmarkRow]:
         )  # fmt: skip
 
 
-def rate_of(case: Case) -> float:
+def rate_of(case: RateCase) -> float:
     """Return samples or passes per second of processor time."""
     method, batch = prepare(case.spec).method, case.spec.batch
     given = one_core.some_batches(load(case.spec.data), case.steps, batch)

@@ -20,10 +20,10 @@ from hil.child_process import module_command
 from hil.threads import ONE_THREAD
 from hil.training.data import DataSet, batches, load
 from hil.training.graph.graph import Graph, Op
-from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.methods.elasticzo_settings import VARIANTS, ElasticZoSettings
 from hil.training.networks import build
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 from hil.training.reference.native.bfp8 import fastest
 
 BATCH, STEPS, REPEATS = 256, 10, 3
@@ -69,8 +69,8 @@ def reference_rates(arithmetic: NumpyArithmetic, network: Graph, given: Batches)
     """Return the reference's steps per second by variant, and batches per second of an evaluation."""
     found = {}
     for variant in VARIANTS:
-        settings = Settings.of_variant(variant, len(network.trained), batch=BATCH)
-        learner = ElasticZoInt8(network, settings, arithmetic)
+        settings = ElasticZoSettings.of_variant(variant, len(network.trained), batch=BATCH)
+        learner = ElasticZoInt8Reference(network, settings, arithmetic)
         found[variant] = best_rate(learner.step, given)
     found[EVALUATION] = best_rate(learner.accuracy, given)
     return found

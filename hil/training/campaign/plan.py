@@ -24,7 +24,7 @@ CURE = "restore it from a copy, or start a new campaign"
 U32 = Annotated[int, Field(ge=0, lt=1 << 32)]
 
 
-class Change(BaseModel):
+class SettingsChange(BaseModel):
     """A change of settings from a step onwards."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -51,7 +51,7 @@ class TrialRequest(BaseModel):
     slots: int | None = None
     network_in: str = "auto"
     settings: dict[str, int | float | str] = Field(default_factory=dict)
-    schedule: list[Change] = Field(default_factory=list)
+    schedule: list[SettingsChange] = Field(default_factory=list)
     checkpoint: str | None = None
 
     def trial(self) -> TrialSpec:
@@ -68,7 +68,7 @@ class TrialRequest(BaseModel):
 
 
 @dataclass(frozen=True)
-class Plan:
+class CampaignPlan:
     """A campaign, as in campaign.json."""
 
     number: U32  # random; identifies the campaign
@@ -104,7 +104,7 @@ class Plan:
             )
 
 
-def read_plan(folder: Path) -> Plan:
+def read_plan(folder: Path) -> CampaignPlan:
     """Read the plan of a campaign.
 
     Raises:
@@ -118,7 +118,7 @@ def read_plan(folder: Path) -> Plan:
     if schema != SCHEMA:
         cure = "use the version that wrote it"
         raise RigError(f"{path} has schema {shown(schema)}, this trainrig reads {SCHEMA}: {cure}.")
-    plan = rebuilt(Plan, fields, str(path), CURE)
+    plan = rebuilt(CampaignPlan, fields, str(path), CURE)
     try:
         plan.asked.trial()
     except RigError as error:

@@ -16,7 +16,7 @@ from hil.training.campaign.board_slots import BoardSlots
 from hil.training.campaign.checkpoints import Checkpoints, ResumePoint
 from hil.training.campaign.folder import STOP
 from hil.training.campaign.journal import NAME, Journal, read_journal
-from hil.training.campaign.plan import Plan
+from hil.training.campaign.plan import CampaignPlan
 from hil.training.campaign.signals import StopSignal
 from hil.training.campaign.step_saver import StepSaver, StopRequested
 from hil.training.trial import TrialSpec, Watch, run_trial
@@ -31,7 +31,7 @@ TEMPORARY = ("bench", "connect", "flash", "identify", "link", "power", "probe", 
 
 
 @dataclass(frozen=True)
-class End:
+class CampaignEnd:
     """How a session of a campaign ended: `pass`, `fail`, `blocked` or `stopped`, why, and the next step."""
 
     verdict: str
@@ -51,7 +51,7 @@ class Campaign:
     def __init__(
         self,
         folder: Path,
-        plan: Plan,
+        plan: CampaignPlan,
         rig: Rig,
         signals: StopSignal,
         watch: Callable[[TrialSpec], Watch],
@@ -63,7 +63,7 @@ class Campaign:
         self._end = self._trial.first_step + self._trial.steps
         self._checkpoints = Checkpoints(folder, plan.number)
 
-    def run(self) -> End:
+    def run(self) -> CampaignEnd:
         """Continue the campaign until it ends, fails, is blocked or is stopped.
 
         Raises:
@@ -77,7 +77,7 @@ class Campaign:
             journal.sync()
         return end
 
-    def _run_trials(self, journal: Journal) -> End:
+    def _run_trials(self, journal: Journal) -> CampaignEnd:
         """Run trials. After one that was blocked for a temporary reason, continue from the last checkpoint."""
         saver = StepSaver(journal, self._checkpoints, self._plan.checkpoint_every, self._end, self._stop_requested)
         slots = BoardSlots(journal, self._plan.number, self._plan.board_every, self._tell)
@@ -85,20 +85,20 @@ class Campaign:
         while True:
             point = self._resume_point(journal)
             if point.step >= self._end:
-                return End("pass", "", point.step)
+                return CampaignEnd("pass", "", point.step)
             self._log_start(journal, point, cut)
             try:
                 outcome = self._run_trial(point, saver, slots)
             except StopRequested:
                 by = self._signals.received.name if self._signals.received is not None else "`hil campaign stop`"
-                return End("stopped", f"by {by}", self._checkpoints.resume_point(journal.state).step)
+                return CampaignEnd("stopped", f"by {by}", self._checkpoints.resume_point(journal.state).step)
             done = self._checkpoints.resume_point(journal.state).step
             cut = outcome.verdict == "blocked"
             if outcome.verdict == "fail" or (cut and outcome.stage not in TEMPORARY):
-                return End(outcome.verdict, outcome.reason, done)
+                return CampaignEnd(outcome.verdict, outcome.reason, done)
             fruitless = fruitless + 1 if cut and done == point.step else 0
             if fruitless == TRIES:
-                return End("blocked", f"{outcome.stage}: {outcome.reason}", done)
+                return CampaignEnd("blocked", f"{outcome.stage}: {outcome.reason}", done)
             if cut:
                 then = f"The campaign continues from step {done:,} in {PAUSE_S:.0f} s."
                 self._tell(f"blocked at {outcome.stage}: {outcome.reason} {then}")

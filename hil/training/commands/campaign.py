@@ -21,7 +21,7 @@ from hil.errors import RigError
 from hil.number_text import number
 from hil.training.campaign.board_slots import EVERY
 from hil.training.campaign.folder import CAMPAIGNS, find_campaign, locked, request_stop
-from hil.training.campaign.plan import DOCS, NAME, START, Plan, TrialRequest, check_resumable, read_plan
+from hil.training.campaign.plan import DOCS, NAME, START, CampaignPlan, TrialRequest, check_resumable, read_plan
 from hil.training.campaign.run import Campaign
 from hil.training.campaign.signals import stop_signals
 from hil.training.campaign.status import sentence, status_of
@@ -73,7 +73,7 @@ def _begin(options: argparse.Namespace) -> Path:
     if trial.checkpoint is not None:
         shutil.copyfile(trial.checkpoint, folder / START)
     digests = prepared.data.sha256, prepared.network_sha256
-    Plan(secrets.randbits(32), request, options.checkpoint_every, options.board_every, *digests).write(folder)
+    CampaignPlan(secrets.randbits(32), request, options.checkpoint_every, options.board_every, *digests).write(folder)
     return folder
 
 

@@ -12,7 +12,7 @@ from hil import boards
 from hil.commands.listing import aligned
 from hil.images import prebuilt_boards
 from hil.training.matrix.cells import METHOD_NAMES, NETWORK_NAMES, cells, check_name
-from hil.training.matrix.states import Records, Row, row_of
+from hil.training.matrix.states import MatrixRow, Records, row_of
 
 MARKS = {"exact": "{steps}", "differs": "DIFFERS", "refused": "-", "not-run": "."}
 
@@ -47,7 +47,7 @@ def main(argv: list[str]) -> int:
     return int(any(row.state == "differs" for row in rows))
 
 
-def _show(rows: list[Row]) -> None:
+def _show(rows: list[MatrixRow]) -> None:
     names = list(dict.fromkeys(row.board for row in rows))
     by_cell = {(row.network, row.method, row.variant, row.board): row for row in rows}
     table = [("network", "method", "variant", *names)]

@@ -12,14 +12,14 @@ from hil.images import prebuilt_boards
 from hil.training.commands.listing import list_entries
 from hil.training.matrix.cells import METHOD_NAMES, cells
 from hil.training.methods import METHODS
-from hil.training.methods.settings import Setting as Described
+from hil.training.methods.settings import MethodSetting
 from hil.training.trial.choose import method_on_network
 
 NOT_CHOSEN = ("batch", "seed", "partition", "method")  # of the trial itself, or following from method and variant
 
 
 @dataclass(frozen=True)
-class Setting:
+class ListedSetting:
     """One setting of a method.
 
     Attributes:
@@ -54,7 +54,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Method:
+class ListedMethod:
     """One method.
 
     Attributes:
@@ -67,19 +67,19 @@ class Method:
     name: str
     docs: str
     variants: tuple[Variant, ...]
-    settings: tuple[Setting, ...]
+    settings: tuple[ListedSetting, ...]
 
 
-def methods(names: Iterable[str] = METHOD_NAMES) -> list[Method]:
+def methods(names: Iterable[str] = METHOD_NAMES) -> list[ListedMethod]:
     """Return the named methods."""
     return [_method(name) for name in names]
 
 
-def _method(name: str) -> Method:
+def _method(name: str) -> ListedMethod:
     known = METHODS[name]
     chosen = (field.name for field in fields(known.kind) if field.name not in NOT_CHOSEN)
     settings = tuple(_setting(name, known.kind.table[name]) for name in chosen)
-    return Method(name, known.docs, _variants(name, known.variants), settings)
+    return ListedMethod(name, known.docs, _variants(name, known.variants), settings)
 
 
 def _variants(method: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[Variant, ...]:
@@ -94,14 +94,14 @@ def _variants(method: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[Vari
     )
 
 
-def _setting(name: str, known: Described) -> Setting:
+def _setting(name: str, known: MethodSetting) -> ListedSetting:
     """Return a setting with the bounds by which it is checked."""
     if known.words:
-        return Setting(name, known.default, " | ".join(known.words), known.words)
+        return ListedSetting(name, known.default, " | ".join(known.words), known.words)
     if known.limits is not None:
         least, most = known.limits
-        return Setting(name, known.default, f"{least}..{most}", (), least, most)
-    return Setting(name, known.default, known.range)
+        return ListedSetting(name, known.default, f"{least}..{most}", (), least, most)
+    return ListedSetting(name, known.default, known.range)
 
 
 def main(argv: list[str]) -> int:
@@ -110,7 +110,7 @@ def main(argv: list[str]) -> int:
     return list_entries(argv, "method", description, METHOD_NAMES, lambda name: methods([name])[0], _show)
 
 
-def _show(chosen: list[Method]) -> None:
+def _show(chosen: list[ListedMethod]) -> None:
     for method in chosen:
         trained = list(dict.fromkeys(network for variant in method.variants for network in variant.networks))
         print(f"{method.name}  ({method.docs})\n  trains {', '.join(trained)}")

@@ -13,7 +13,7 @@ OF_ARRAYS = "the four arrays as IDX files: training images and labels, test imag
 
 
 @dataclass(frozen=True)
-class ByteRange:
+class ByteMapping:
     """How numbers became bytes: a byte p stands for scale x (p - zero), rounded to nearest, clipped to 0..255.
 
     Attributes:
@@ -27,7 +27,7 @@ class ByteRange:
 
 
 @dataclass(frozen=True)
-class ClassCount:
+class ClassSizes:
     """A class: its label, its name, and its images in the training and in the test part."""
 
     label: int
@@ -37,7 +37,7 @@ class ClassCount:
 
 
 @dataclass(frozen=True)
-class DataCard:
+class DataSetCard:
     """A data set on one page. No field holds the path of a folder, so a card can be published.
 
     Attributes:
@@ -66,10 +66,10 @@ class DataCard:
     split: str
     split_seed: int | None
     shape: tuple[int, int, int]
-    range: ByteRange | None
-    classes: tuple[ClassCount, ...]
+    range: ByteMapping | None
+    classes: tuple[ClassSizes, ...]
 
-    def of(self, arrays: Arrays) -> DataCard:
+    def of(self, arrays: Arrays) -> DataSetCard:
         """Return the card with shape and counts of these arrays; a class that it does not name has its label's."""
         height, width, *channels = arrays[0].shape[1:]
         named = {one.label: one.name for one in self.classes}
@@ -77,24 +77,24 @@ class DataCard:
             self, shape=(height, width, channels[0] if channels else 1), classes=counted(named, arrays[1], arrays[3])
         )
 
-    def changed(self, suffix: str, arrays: Arrays, renumbered: bool = False) -> DataCard:
+    def changed(self, suffix: str, arrays: Arrays, renumbered: bool = False) -> DataSetCard:
         """Return the card of a set made from this one; if its labels were numbered anew, the names of classes go."""
         card = replace(self, classes=()) if renumbered else self
         return replace(card, changes=card.changes + suffix).of(arrays)
 
 
-def counted(named: Mapping[int, str], train: np.ndarray, test: np.ndarray) -> tuple[ClassCount, ...]:
+def counted(named: Mapping[int, str], train: np.ndarray, test: np.ndarray) -> tuple[ClassSizes, ...]:
     """Return the classes that labels [n] have, with the names of `named` or else their numbers."""
     classes = 1 + max(int(labels.max(initial=0)) for labels in (train, test))
     counts = [np.bincount(labels, minlength=classes).tolist() for labels in (train, test)]
     return tuple(
-        ClassCount(label, named.get(label, str(label)), in_train, in_test)
+        ClassSizes(label, named.get(label, str(label)), in_train, in_test)
         for label, (in_train, in_test) in enumerate(zip(*counts, strict=True))
         if in_train or in_test
     )
 
 
-def lines(card: DataCard) -> list[str]:
+def lines(card: DataSetCard) -> list[str]:
     """Return the card as lines of text."""
     size = "x".join(map(str, card.shape))
     found = [

@@ -13,7 +13,7 @@ import numpy as np
 
 from hil.errors import RigError, close_matches
 from hil.packaged import packaged_folder
-from hil.training.data.card import Arrays, DataCard
+from hil.training.data.card import Arrays, DataSetCard
 from hil.training.data.corruption.by_name import corrupted
 from hil.training.data.idx import idx_bytes
 from hil.training.data.known_cards import known_card
@@ -61,7 +61,7 @@ class DataSet:
     test_images: np.ndarray
     test_labels: np.ndarray
     sha256: str
-    card: DataCard
+    card: DataSetCard
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _digest(arrays: Arrays) -> str:
     return hashlib.sha256(b"".join(idx_bytes(array) for array in arrays)).hexdigest()
 
 
-def _by_name(name: str, root: Path) -> tuple[Arrays, DataCard]:
+def _by_name(name: str, root: Path) -> tuple[Arrays, DataSetCard]:
     """Return a set without suffixes, and its card."""
     if name.startswith(IDX):
         arrays = read_folder(Path(name[len(IDX) :]))
@@ -159,7 +159,7 @@ def _by_name(name: str, root: Path) -> tuple[Arrays, DataCard]:
     return arrays, known_card(name, arrays, _digest(arrays))
 
 
-def _derived(name: str, root: Path) -> tuple[Arrays, DataCard]:
+def _derived(name: str, root: Path) -> tuple[Arrays, DataSetCard]:
     """Return a full set or the included one, its first 50,000 training images, or its rotated images."""
     turned = re.fullmatch(r"rotated-(.+)-(\d+)", name)
     full = turned.group(1) if turned else name.removesuffix("-50k")

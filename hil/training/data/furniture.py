@@ -43,7 +43,7 @@ OTHER = frozenset({"fan", "bat", "box"})  # words of names that belong to no cla
 
 
 @dataclass(frozen=True)
-class Shape:
+class FurnitureShape:
     """One entry of a catalogue."""
 
     catalogue: str
@@ -98,14 +98,14 @@ def class_of(name: str) -> str | None:
     return None if words & OTHER else next((one for one, its in CLASSES.items() if words & its), None)
 
 
-def _shapes(catalogues: Mapping[str, zipfile.ZipFile]) -> dict[str, list[Shape]]:
+def _shapes(catalogues: Mapping[str, zipfile.ZipFile]) -> dict[str, list[FurnitureShape]]:
     """Return the shapes of every class, in the order of the catalogues and their lists."""
-    found: dict[str, list[Shape]] = {name: [] for name in CLASSES}
+    found: dict[str, list[FurnitureShape]] = {name: [] for name in CLASSES}
     for catalogue, archive in catalogues.items():
         for entry in _entries(_member(archive, LIST, LARGEST_LIST).decode("latin-1")):
             name, model = class_of(entry.get("name", "")), entry.get("model", "")
             if name is not None and model.endswith(".obj"):
-                found[name].append(Shape(catalogue, model.lstrip("/"), entry.get("modelRotation", "")))
+                found[name].append(FurnitureShape(catalogue, model.lstrip("/"), entry.get("modelRotation", "")))
     if empty := [name for name, its in found.items() if len(its) < TEST_SHARE]:
         raise RigError(f"the catalogues have fewer than {TEST_SHARE} shapes of the class {empty[0]}: {ANOTHER}.")
     return found

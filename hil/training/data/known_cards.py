@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hil.errors import printable
-from hil.training.data.card import NOT_STATED, OF_ARRAYS, Arrays, DataCard
+from hil.training.data.card import NOT_STATED, OF_ARRAYS, Arrays, DataSetCard
 from hil.training.data.names import IDX
 from hil.training.data.own.statement import read_statement
 from hil.training.data.store import known_sets
@@ -16,7 +16,7 @@ PUBLISHERS = "its publisher's"
 BY_FILES = "as given by its owner"
 
 
-def known_card(name: str, arrays: Arrays, sha256: str) -> DataCard:
+def known_card(name: str, arrays: Arrays, sha256: str) -> DataSetCard:
     """Return the card of a set without suffixes: included, fetched, downloaded by hand, made, or IDX files.
 
     Args:
@@ -50,5 +50,5 @@ def known_card(name: str, arrays: Arrays, sha256: str) -> DataCard:
             kind, licence, source = "included in trainrig", known.licence, known.by_hand
             split = "the first 100 and 50 of every class of its publisher's training and test images"
     licence = " ".join(licence.split()) or NOT_STATED
-    plain = DataCard(title, kind, file, "", sha256, OF_ARRAYS, licence, source, split, None, (0, 0, 0), None, ())
+    plain = DataSetCard(title, kind, file, "", sha256, OF_ARRAYS, licence, source, split, None, (0, 0, 0), None, ())
     return plain.of(arrays)

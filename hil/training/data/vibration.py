@@ -29,7 +29,7 @@ Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Machine:
+class BearingMachine:
     """A machine with the bearing.
 
     Attributes:
@@ -44,8 +44,8 @@ class Machine:
 
 
 MACHINES = {
-    "vibration": Machine((1797, 1772, 1750), ((2700, 97), (3900, 95)), (4, 8)),
-    "vibration-other": Machine((1730,), ((2200, 96), (4400, 96)), (6, 12)),
+    "vibration": BearingMachine((1797, 1772, 1750), ((2700, 97), (3900, 95)), (4, 8)),
+    "vibration-other": BearingMachine((1730,), ((2200, 96), (4400, 96)), (6, 12)),
 }
 COUNTS = 2000, 1000  # windows of each split, as many of every class
 
@@ -67,7 +67,7 @@ def made(name: str) -> Arrays:
     return train, train_labels, test, test_labels
 
 
-def _split(machine: Machine, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _split(machine: BearingMachine, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
     labels = rng.permutation(np.arange(count) % CLASSES)
     speeds = np.array(machine.speeds)[rng.integers(0, len(machine.speeds), count)]
     hits = _impulses(labels, speeds, rng)

@@ -15,12 +15,12 @@ from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.methods import StepOutcome
-from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32Reference
 
 RATE, BETA1, BETA2, SMALL = 1e-3, 0.9, 0.999, 1e-8  # the last is PyTorch's default; the paper does not print it
 
 
-class AdamPreTraining(ElasticZoFp32):
+class AdamPreTraining(ElasticZoFp32Reference):
     """Full back-propagation whose update is Adam's.
 
     Args:

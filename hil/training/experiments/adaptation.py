@@ -9,7 +9,7 @@ from hil.training.data import load
 from hil.training.data.dataset import DataSet
 from hil.training.data.names import is_own, public_name, split_name
 from hil.training.data.store import PARTS, data_folder, file_name
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.run import Given
 from hil.training.graph.graph import Op
 from hil.training.methods import graph_method
@@ -49,7 +49,7 @@ class Adaptation:
         classes: of a new task.
     """
 
-    request: Request
+    request: ExperimentRequest
     new: bool
     used: int
     kept: int
@@ -98,7 +98,7 @@ class Adaptation:
         return tuple(graph.layers[index].name for index in default_settings(PMT, given).trained(graph))
 
 
-def corrupted(request: Request) -> Adaptation:
+def corrupted(request: ExperimentRequest) -> Adaptation:
     """Return the adaptation to corrupted images of the data set that the network was trained on.
 
     Raises:
@@ -111,7 +111,7 @@ def corrupted(request: Request) -> Adaptation:
     return _checked(Adaptation(request, False, request.images, kept, HELD_OUT, CURVED[request.network]))
 
 
-def new_task(request: Request) -> Adaptation:
+def new_task(request: ExperimentRequest) -> Adaptation:
     """Return the adaptation to a data set, with a head for its classes where the head of the network is drawn.
 
     Raises:
@@ -147,7 +147,7 @@ def _checked(found: Adaptation) -> Adaptation:
     return found
 
 
-def _sized(request: Request, part: str) -> str:
+def _sized(request: ExperimentRequest, part: str) -> str:
     """Return the data with a part of it, at the size of the network's input; own images are read at this size."""
     data, shape = request.data[0], build(request.network, 1).in_shape
     size = f"@{'x'.join(map(str, shape))}"
@@ -185,7 +185,7 @@ class TrainingSetup:
     fewest_steps: int = 0
     epochs: int = 0  # 0: as the user chose
 
-    def rates(self, request: Request) -> tuple[float, ...]:
+    def rates(self, request: ExperimentRequest) -> tuple[float, ...]:
         """Return the initial rates of a search: the user's, times the factors of the scalings that the row omits."""
         settings = default_settings(self.method, self.given)
         factor = 1.0 if settings.qas else WITHOUT_QAS

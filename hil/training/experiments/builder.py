@@ -9,11 +9,11 @@ from typing import Any
 from hil.training.experiments.kinds import RatedRun, Run
 from hil.training.experiments.paper import Experiment
 from hil.training.experiments.rate_search import RateSearch, stem_of
-from hil.training.experiments.table import MEASURES, NONE, Cell, Table
+from hil.training.experiments.table import MEASURES, NONE, Cell, PaperTable
 
 
 @dataclass(frozen=True)
-class Request:
+class ExperimentRequest:
     """What the user requested; 0 or empty: the experiment's own value.
 
     Attributes:
@@ -38,7 +38,7 @@ class Request:
     rates: tuple[float, ...] = ()
     search_epochs: int = 0
 
-    def of(self, experiment: Experiment) -> Request:
+    def of(self, experiment: Experiment) -> ExperimentRequest:
         """Return the request with the experiment's own values."""
         own: dict[str, Any] = {
             name: tuple(one) if isinstance(one, list) else one for name, one in experiment.defaults.items()
@@ -56,7 +56,7 @@ class Builder:
         cells: the runs of the table.
     """
 
-    def __init__(self, experiment: Experiment, request: Request, search_seeds: int = 0) -> None:
+    def __init__(self, experiment: Experiment, request: ExperimentRequest, search_seeds: int = 0) -> None:
         self.experiment, self.request = experiment, request
         self.seeds = range(1, request.seeds + 1)
         self.before: dict[Run, None] = {}
@@ -109,8 +109,8 @@ class Builder:
         """Add the cell of the weights before training."""
         self.cells[data, column, NONE] = self.cells[data, column, self.experiment.none]
 
-    def table(self, facts: Mapping[str, Any], **others: Any) -> Table:
-        """Return the table; `facts` are those of its sentences (`Experiment.said`), and `others` fields of `Table`."""
+    def table(self, facts: Mapping[str, Any], **others: Any) -> PaperTable:
+        """Return the table; `facts` are those of its sentences (`Experiment.said`), `others` fields of `PaperTable`."""
         it = self.experiment
         fields = {"stages": self.stages, "cells": self.cells, "rows": it.rows} | others
         columns = dict.fromkeys((data, column) for data, column, _ in fields["cells"])
@@ -121,4 +121,4 @@ class Builder:
             "within": it.within, "measure": MEASURES[it.measure], "loss_charts": it.loss_charts,
             "memory_parts": it.memory_parts, "all_channels": it.all_channels, "order": it.order, "titles": it.titles,
         } | fields  # fmt: skip
-        return Table(it.name, it.title.format(**facts), differences=tuple(it.said(facts)), **whole)
+        return PaperTable(it.name, it.title.format(**facts), differences=tuple(it.said(facts)), **whole)

@@ -12,7 +12,7 @@ from hil.report import style
 from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, Figure, styled
 from hil.report.trial_figures import box
 from hil.training.experiments.curve import EpochRow
-from hil.training.experiments.summary import Summary
+from hil.training.experiments.summary import ExperimentSummary
 from hil.training.experiments.table import COSINE, LOSS, NONE, Axis
 
 Places = Sequence[float] | Sequence[str]
@@ -21,7 +21,7 @@ COLOURS, DASHES = (BOARD, REFERENCE, THIRD, LIMIT, GREY), ("solid", "dash", "dot
 NARROWEST, NARROWER, MOST = 1.5, 1.2, 7.0  # pixels: the last line; what each below it has more, and all
 
 
-def charts(summary: Summary) -> list[tuple[str, Markup]]:
+def charts(summary: ExperimentSummary) -> list[tuple[str, Markup]]:
     """Return captions and charts: one of the learning curves per column; one of all cosines, layer by layer."""
     table = summary.table
     if table.measure is COSINE:
@@ -59,7 +59,7 @@ def line_chart(lines: Mapping[str, Sequence[float]], x: Mapping[str, Places], ti
     return styled(traces, HEIGHT, titles.title, style.axis("", fixedrange=True), hovermode="x unified")
 
 
-def _by_column(summary: Summary, data: str) -> Figure:
+def _by_column(summary: ExperimentSummary, data: str) -> Figure:
     table = summary.table
     columns = [column for its, column in table.columns if its == data]
     lines = {}
@@ -71,7 +71,7 @@ def _by_column(summary: Summary, data: str) -> Figure:
     return line_chart(lines, {name: layers[: len(its)] for name, its in lines.items()}, Axis("layer"))
 
 
-def _by_epoch(summary: Summary, data: str, column: str) -> Figure:
+def _by_epoch(summary: ExperimentSummary, data: str, column: str) -> Figure:
     """Return the chart of the loss of an epoch, from epoch 1 on, or of the accuracy after it in percent."""
     loss, axis = summary.table.measure is LOSS, summary.table.axis
     lines = {}
@@ -82,7 +82,7 @@ def _by_epoch(summary: Summary, data: str, column: str) -> Figure:
     return line_chart(lines, {name: _places(axis, its, loss) for name, its in lines.items()}, axis)
 
 
-def _losses(summary: Summary, data: str, column: str) -> list[tuple[str, Figure]]:
+def _losses(summary: ExperimentSummary, data: str, column: str) -> list[tuple[str, Figure]]:
     """Return the charts of training and test loss, from epoch 1 on; none without recorded test losses."""
     table, found = summary.table, []
     curves = {
@@ -103,7 +103,7 @@ def _losses(summary: Summary, data: str, column: str) -> list[tuple[str, Figure]
     return found
 
 
-def _complete_curves(summary: Summary, data: str, column: str) -> dict[str, list[Sequence[EpochRow]]]:
+def _complete_curves(summary: ExperimentSummary, data: str, column: str) -> dict[str, list[Sequence[EpochRow]]]:
     """Return the longest curves of every row by its title."""
     table, found = summary.table, {}
     for row in table.rows:

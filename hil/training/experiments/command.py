@@ -38,8 +38,8 @@ from hil.training.experiments.paper import PAPERS
 from hil.training.experiments.pmt_costs import COST_TABLES, PmtCosts
 from hil.training.experiments.pool import Pool, RunLines
 from hil.training.experiments.render import write
-from hil.training.experiments.summary import Summary, summarise
-from hil.training.experiments.table import Table
+from hil.training.experiments.summary import ExperimentSummary, summarise
+from hil.training.experiments.table import PaperTable
 from hil.training.experiments.tables import TABLES
 
 EXIT_FAILED = 1
@@ -97,7 +97,7 @@ def _show(page: Path, console: Console) -> None:
 
 
 def train(
-    table: Table,
+    table: PaperTable,
     out: Path,
     workers: Workers,
     resume: bool,
@@ -121,7 +121,7 @@ def train(
             write(_summary(table, out, _kept(out)), out)
 
 
-def _grow_grids(table: Table, runs: Path, pool: Pool) -> None:
+def _grow_grids(table: PaperTable, runs: Path, pool: Pool) -> None:
     """Train further rates until the best one of every search is inside its grid.
 
     A search whose first runs belong to a later stage waits.
@@ -133,8 +133,8 @@ def _grow_grids(table: Table, runs: Path, pool: Pool) -> None:
 
 
 def certified(
-    table: Table, out: Path, board: str, repeat: Repeat, console: Console, kept: Sequence[Certificate] = ()
-) -> Summary:
+    table: PaperTable, out: Path, board: str, repeat: Repeat, console: Console, kept: Sequence[Certificate] = ()
+) -> ExperimentSummary:
     """Certify the segments of a trained table on a board, and write the table with the certificates.
 
     Segments that passed according to the certificates in `kept` are not repeated.
@@ -199,7 +199,7 @@ def _make_folders(wanted: Sequence[Run], runs: Path) -> None:
             raise RigError(f"{folder} was started with other settings or data: {cure}.")
 
 
-def _all_complete(table: Table, out: Path) -> None:
+def _all_complete(table: PaperTable, out: Path) -> None:
     missing = [run.name for run in table.runs if not complete(out / "runs" / run.name)]
     if missing:
         unfinished = f"{len(missing)} runs in {out} are not trained to their end, the first is {missing[0]}"
@@ -217,7 +217,7 @@ def _kept(out: Path) -> list[Certificate]:
     return [rebuilt(Certificate, one, f"{path}, certificate {number}", cure) for number, one in enumerate(entries)]
 
 
-def _summary(table: Table, out: Path, certificates: Sequence[Certificate]) -> Summary:
+def _summary(table: PaperTable, out: Path, certificates: Sequence[Certificate]) -> ExperimentSummary:
     return summarise(table, out / "runs", _facts(), certificates)
 
 

@@ -26,7 +26,7 @@ RunTrial = Callable[[TrialSpec, Path], Outcome]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class RowCost:
     """What a row costs.
 
     Attributes:
@@ -40,7 +40,7 @@ class Cost:
     reason: str = ""
 
 
-AnyCost = TypeVar("AnyCost", bound=Cost)
+AnyCost = TypeVar("AnyCost", bound=RowCost)
 
 
 class CostExperiment(ABC, Generic[AnyCost]):

@@ -57,7 +57,7 @@ class EpochRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Checkpoint:
+class EpochWeights:
     """The weights after an epoch."""
 
     weights: tuple[np.ndarray, ...]  # in the order of the trained tensors
@@ -75,7 +75,7 @@ def write_checkpoint(path: Path, weights: Sequence[np.ndarray], step: int, diges
     write_weights(path, weights, {"step": np.asarray(step, np.int64), "digests": digests})
 
 
-def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Checkpoint:
+def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> EpochWeights:
     """Read a checkpoint; `like` has arrays with the expected types and shapes of the weights.
 
     Raises:
@@ -102,7 +102,7 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
         raise RigError(f"the checkpoint {path} holds digests {held}: {AGAIN}.")
     if like is not None and [(one.dtype, one.shape) for one in found] != [(one.dtype, one.shape) for one in like]:
         raise RigError(f"the checkpoint {path} is of another network: {AGAIN}.")
-    return Checkpoint(tuple(found), int(step), digests)
+    return EpochWeights(tuple(found), int(step), digests)
 
 
 def write_state(folder: Path, epoch: int, state: Mapping[str, np.ndarray]) -> None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import product, zip_longest
 from typing import Any
 
-from hil.training.experiments.builder import Builder, Request
+from hil.training.experiments.builder import Builder, ExperimentRequest
 from hil.training.experiments.exponents import ExponentRun
 from hil.training.experiments.float_runs import ADAM, FloatRun
 from hil.training.experiments.kinds import Run
 from hil.training.experiments.paper import Column, Experiment, paper
-from hil.training.experiments.table import NONE, Cell, Table
+from hil.training.experiments.table import NONE, Cell, PaperTable
 
 FP32, INTEGERS = "fp32", ("int8", "int8star")  # columns
 CLOUDS = "furniture-clouds"  # stands in for ModelNet40
@@ -27,7 +27,7 @@ IMAGES_HELD_OUT, ROTATED_HELD_OUT = "@50000-10000", "@824-200"  # for the choice
 CLOUDS_HELD_OUT = "@200-50"
 
 
-def table(experiment: Experiment, request: Request) -> Table:
+def table(experiment: Experiment, request: ExperimentRequest) -> PaperTable:
     """Return a table of runs from initial weights, or for table 2 of fine-tuning: FP32 before the others of a data set.
 
     What the runs of FP32 depend on trains first, together with the first runs of INT8.
@@ -56,7 +56,7 @@ def table(experiment: Experiment, request: Request) -> Table:
     )
 
 
-def _facts(request: Request, ints: bool, floats: bool) -> dict[str, Any]:
+def _facts(request: ExperimentRequest, ints: bool, floats: bool) -> dict[str, Any]:
     tuning, batch = max(request.epochs // 2, 1), request.batch or PAPER_BATCH
     clouds = CLOUDS in request.data and floats
     fewer = request.epochs != PAPER_EPOCHS
@@ -79,7 +79,7 @@ def r_max(data: str, column: str, variant: str) -> int:
     return found
 
 
-def _run(request: Request, data: str, case: Column, row: str, **others: Any) -> ExponentRun:
+def _run(request: ExperimentRequest, data: str, case: Column, row: str, **others: Any) -> ExponentRun:
     """Return the run of a cell. Full BP compares no losses, so its run in column INT8* is the one of INT8."""
     column = "int8" if row == "full-bp" else case.kind
     scale, settings = case.r_max or r_max(data, column, row), tuple(case.settings.items())

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hil.training.experiments.costs import NOTHING, Cost, CostExperiment, kilobytes, table_lines, training_cycles
+from hil.training.experiments.costs import NOTHING, CostExperiment, RowCost, kilobytes, table_lines, training_cycles
 from hil.training.experiments.paper import paper
 from hil.training.methods import METHODS
 from hil.training.networks import build
@@ -28,7 +28,7 @@ ROWS = tuple(paper("elasticzo").experiments["elasticzo-table1"].rows)
 
 
 @dataclass(frozen=True)
-class ElasticzoCost(Cost):
+class ElasticzoCost(RowCost):
     """Memory and time of one variant in one column.
 
     Attributes:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, at_step
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks import build
-from hil.training.reference.methods import Reference, StepOutcome
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.methods import MethodReference, StepOutcome
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 from hil.training.reference.native.bfp8 import fastest
 from hil.training.trial import TrialSpec
 
@@ -56,11 +56,11 @@ class ExponentRun(BaseRun):
         """Return the settings before the first mark that differ from a trial's defaults."""
         return {**START, "r_max": self.r_max, "loss": LOSS[self.column], **dict(self.given)}
 
-    def settings(self, step: int, schedule: Schedule) -> Settings:
+    def settings(self, step: int, schedule: Schedule) -> ElasticZoSettings:
         """Return the settings of a step."""
         changed = self.changed_settings()
-        settings = Settings.of_variant(self.variant, TENSORS, batch=self.batch, seed=self.seed, **changed)
-        return cast("Settings", at_step(settings, step, schedule))
+        settings = ElasticZoSettings.of_variant(self.variant, TENSORS, batch=self.batch, seed=self.seed, **changed)
+        return cast("ElasticZoSettings", at_step(settings, step, schedule))
 
     def schedule(self, steps: int) -> Schedule:
         """Return the changes of a run of `steps` steps.
@@ -75,12 +75,12 @@ class ExponentRun(BaseRun):
                 at[step] = {name: value for name, value in changes.items() if name not in fixed}
         return tuple(sorted(at.items()))
 
-    def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> MethodReference:
         """Return the method on LeNet-5."""
         network = build(NETWORK, self.seed)
         if weights is not None:
             network = network.with_weights(weights)
-        return ElasticZoInt8(network, self.settings(0, schedule), fastest(network))
+        return ElasticZoInt8Reference(network, self.settings(0, schedule), fastest(network))
 
     def right_sign(self, outcome: StepOutcome) -> bool | None:
         """Return None for Full BP, which uses no sign."""

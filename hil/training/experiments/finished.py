@@ -27,7 +27,7 @@ from hil.cache import cache_folder
 from hil.cluster.task import sources_digest
 from hil.training.experiments.choice import begin, resolved
 from hil.training.experiments.curve import RUN_FILE, checkpoint_path, complete, read_checkpoint, read_curve, read_run
-from hil.training.experiments.slices import Trained, keep
+from hil.training.experiments.slices import SliceFiles, keep
 from hil.training.networks.tree import FOLDER_VARIABLE
 
 LIMIT = 4 << 30  # bytes of all runs
@@ -60,7 +60,7 @@ class FinishedRuns:
         files = None if read_curve(run) else _read(path)
         if files is None:
             return False
-        keep(run, Trained(files, ()))
+        keep(run, SliceFiles(files, ()))
         with contextlib.suppress(OSError):  # of a cache that is read only
             os.utime(path)
         return complete(run)

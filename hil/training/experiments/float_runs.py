@@ -10,8 +10,8 @@ from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, at_s
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.networks import build
-from hil.training.reference.methods import Reference
-from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32 as Fp32Reference
+from hil.training.reference.methods import MethodReference
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32Reference
 from hil.training.reference.native.float32 import fastest
 from hil.training.trial import TrialSpec
 
@@ -70,13 +70,13 @@ class FloatRun(BaseRun):
         """Return the method on the network with its initial weights."""
         return ElasticZoFp32(build(self.network, self.seed), self.settings(0, schedule))
 
-    def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> MethodReference:
         """Return the method on the network."""
         method = self.method(schedule)
         network = method.network if weights is None else method.plan.with_arrays(weights)
         if self.column == ADAM:
             return AdamPreTraining(network, self.batch, self.seed, fastest(network))
-        return Fp32Reference(network, method.settings, fastest(network))
+        return ElasticZoFp32Reference(network, method.settings, fastest(network))
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same settings."""

@@ -10,11 +10,11 @@ from hil.errors import RigError
 from hil.training.data import load
 from hil.training.data.store import PARTS, data_folder, file_name, known_sets
 from hil.training.data.user_files import find, user_sets
-from hil.training.experiments.builder import Builder, Request
+from hil.training.experiments.builder import Builder, ExperimentRequest
 from hil.training.experiments.fqt_runs import FqtRun
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.paper import Experiment, paper
-from hil.training.experiments.table import MemoryRow, Table
+from hil.training.experiments.table import MemoryRow, PaperTable
 from hil.training.methods.fqt import Fqt
 from hil.training.networks import NETWORKS, build
 from hil.training.networks.tiny_training import SIDE
@@ -41,7 +41,7 @@ def data_sets() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*networks("reset"), *networks("full"))))
 
 
-def table(experiment: Experiment, request: Request) -> Table:
+def table(experiment: Experiment, request: ExperimentRequest) -> PaperTable:
     """Return a figure of the paper, or table IV.
 
     Raises:
@@ -67,7 +67,7 @@ def table(experiment: Experiment, request: Request) -> Table:
     return builder.table(_facts(builder), **others)
 
 
-def _sets(experiment: Experiment, request: Request, known: Iterable[str]) -> tuple[str, ...]:
+def _sets(experiment: Experiment, request: ExperimentRequest, known: Iterable[str]) -> tuple[str, ...]:
     """Return the requested data set, or all of `known` that need no files or whose files are there.
 
     Raises:
@@ -85,7 +85,7 @@ def _sets(experiment: Experiment, request: Request, known: Iterable[str]) -> tup
     return (data,)
 
 
-def _parts(request: Request, name: str, size: str = "") -> tuple[str, str]:
+def _parts(request: ExperimentRequest, name: str, size: str = "") -> tuple[str, str]:
     """Return the names of the training samples for the results, and of those for the choice of a rate.
 
     `size` is the ending of a data set whose images are resized: only those that are used are.

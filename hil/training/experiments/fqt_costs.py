@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from hil.errors import Blocked
-from hil.training.experiments.costs import NOTHING, Cost, CostExperiment, RunTrial, kilobytes, table_lines
+from hil.training.experiments.costs import NOTHING, CostExperiment, RowCost, RunTrial, kilobytes, table_lines
 from hil.training.experiments.fqt import (
     BATCH,
     CONFIGURATIONS,
@@ -47,7 +47,7 @@ PLACES = {None: NOTHING, True: "flash", False: "RAM"}
 
 
 @dataclass(frozen=True)
-class Case:
+class CostBar:
     """One bar of a figure: what is trained where.
 
     Attributes:
@@ -93,7 +93,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class FqtCost(Cost):
+class FqtCost(RowCost):
     """What a case costs.
 
     Attributes:
@@ -107,7 +107,7 @@ class FqtCost(Cost):
         provenance: of cycles and energy, `measured` or `modelled`.
     """
 
-    case: Case
+    case: CostBar
     memory: Mapping[str, int]
     in_flash: bool | None = None
     watermarks: Mapping[int, int] = field(default_factory=dict)
@@ -141,14 +141,14 @@ class FqtCosts(CostExperiment[FqtCost]):
         own = (str(sentences.get(one, one)) for one in self.declared.get("differences", ()))
         self.differences = (*VALUES["costs"]["common"], *own)
 
-    def cases(self) -> list[Case]:
+    def cases(self) -> list[CostBar]:
         """Return the bars: of the first data set that is there of each network, since others cost the same."""
         found = [case for board in self.boards for case in self._on(board)]
         if self.declared["cases"] != "sparse":
             return found
         return [replace(case, share=share) for case in found if case.configuration == "mixed" for share in SHARES]
 
-    def _on(self, board: str) -> Iterator[Case]:
+    def _on(self, board: str) -> Iterator[CostBar]:
         kind = self.declared["cases"]
         known = networks("full" if kind == "full" else "reset")
         sets = (MCUNET_DATA,) if kind in ("full", "mcunet") else self.declared.get("data", known)
@@ -158,18 +158,18 @@ class FqtCosts(CostExperiment[FqtCost]):
             first.setdefault(known[data], data)
         for network, data in first.items():
             for one in CONFIGURATIONS:
-                yield Case(board, data, f"{network}-{one}", one, settings)
+                yield CostBar(board, data, f"{network}-{one}", one, settings)
         if kind == "mcunet" and f"{MCUNET}-uint8" in NETWORKS:
             for layers in (LAST_TWO_BLOCKS, 1):  # the first fits none of the boards
                 for one in CONFIGURATIONS:
                     data = f"{MCUNET_DATA}@{SIDE}x{SIDE}x3"
-                    yield Case(board, data, f"{MCUNET}-{one}", one, {"last_layers": layers})
+                    yield CostBar(board, data, f"{MCUNET}-{one}", one, {"last_layers": layers})
 
     def analysed(self) -> list[FqtCost]:
         """Return what needs no board: the memory by segment, and the plan."""
         return [self.analysed_case(case) for case in self.cases()]
 
-    def analysed_case(self, case: Case) -> FqtCost:
+    def analysed_case(self, case: CostBar) -> FqtCost:
         """Return what a case needs by plan."""
         return self.planned(FqtCost(case, segments(case.network, case.configuration, case.settings)))
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, longest_segment
 from hil.training.methods.fqt import Fqt
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.networks import build
-from hil.training.reference.methods import Reference, StepOutcome, reference_of
+from hil.training.reference.methods import MethodReference, StepOutcome, reference_of
 from hil.training.trial import TrialSpec
 
 
@@ -43,7 +43,7 @@ class FqtRun(BaseRun):
     eta: float | None = None
     rate_from: str = ""
     tag: str = ""
-    largest_eta: ClassVar[float] = Settings.table["eta"].most or 0.0
+    largest_eta: ClassVar[float] = FqtSettings.table["eta"].most or 0.0
 
     @property
     def has_test_loss(self) -> bool:  # type: ignore[override]
@@ -61,7 +61,7 @@ class FqtRun(BaseRun):
         """Whether there are steps that a board can repeat."""
         return self.epochs > 0
 
-    def settings(self, step: int, schedule: Schedule) -> Settings:
+    def settings(self, step: int, schedule: Schedule) -> FqtSettings:
         """Return the settings of every step."""
         return self._method().settings
 
@@ -70,7 +70,7 @@ class FqtRun(BaseRun):
         network = build(self.network, self.seed)
         return Fqt.on(network, self.configuration, **given, batch=self.batch, seed=self.seed)
 
-    def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> MethodReference:
         """Return the method on the network."""
         method = self._method()
         return reference_of(method if weights is None else method.given(weights))
@@ -79,7 +79,7 @@ class FqtRun(BaseRun):
         """Return the mean over the samples."""
         return outcome.float_loss_plus / samples
 
-    def backward_macs(self, learner: Reference) -> float:
+    def backward_macs(self, learner: MethodReference) -> float:
         """Return the multiply-accumulates of the backward pass of the last step, a sample."""
         method = self._method()
         work = learner.last_work() or method.figures.work()

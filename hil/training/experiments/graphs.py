@@ -10,7 +10,7 @@ from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, Trai
 from hil.training.methods import GraphMethod, graph_method
 from hil.training.methods.graph_settings import LARGEST_ETA, GraphSettings
 from hil.training.networks import build
-from hil.training.reference.methods import Reference, StepOutcome, reference_of
+from hil.training.reference.methods import MethodReference, StepOutcome, reference_of
 from hil.training.reference.native.tflite8 import KINDS, fastest
 from hil.training.trial import TrialSpec
 
@@ -94,7 +94,7 @@ class GraphRun(BaseRun):
         settings = graph_method(self.method).settings_of(self._variant, **given)
         return cast("GraphSettings", at_step(settings, step, schedule))
 
-    def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> MethodReference:
         """Return the method on the pre-trained network; what there is of it in C runs in C."""
         method = self._method(schedule)
         given = method if weights is None else method.given(weights)

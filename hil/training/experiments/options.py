@@ -14,7 +14,7 @@ from hil.number_text import number
 from hil.training.data.corruption.by_name import CORRUPTIONS
 from hil.training.data.store import PARTS, data_folder, file_name, image_sets, known_sets
 from hil.training.experiments.adaptation import PUBLISHED
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.elasticzo import CLOUDS, FP32
 from hil.training.experiments.elasticzo import TABLES as WITH_FP32
 from hil.training.experiments.exponents import LOSS
@@ -23,7 +23,7 @@ from hil.training.experiments.fqt_costs import FIGURES
 from hil.training.experiments.paper import paper
 from hil.training.experiments.pmt import BOTH, TASKS
 from hil.training.experiments.spec_file import read_spec
-from hil.training.experiments.table import Table
+from hil.training.experiments.table import PaperTable
 from hil.training.experiments.tables import TABLES
 from hil.training.graph.graph import Format
 from hil.training.networks import NETWORKS, names
@@ -77,7 +77,7 @@ def _of(option: str, text: str) -> str:
     return f"{text} ({', '.join(OWNERS[option])})"
 
 
-def selected_table(options: argparse.Namespace) -> Table:
+def selected_table(options: argparse.Namespace) -> PaperTable:
     """Return the table that the options select.
 
     Raises:
@@ -115,7 +115,7 @@ def refuse_for_costs(options: argparse.Namespace, own: Sequence[str] = ()) -> No
             raise RigError(f"--{_said(option)} is no option of {name}, which trains nothing: leave it out.")
 
 
-def _request(options: argparse.Namespace) -> Request:
+def _request(options: argparse.Namespace) -> ExperimentRequest:
     """Return what the options request.
 
     Raises:
@@ -123,7 +123,7 @@ def _request(options: argparse.Namespace) -> Request:
     """
     name = options.experiment
     given: dict[str, Any] = {one: getattr(options, one) or 0 for one in NUMBERS}
-    request = Request(
+    request = ExperimentRequest(
         network=options.network or "", data=() if options.data is None else (options.data,),
         corruptions=_names("corruptions", options.corruptions, CORRUPTIONS) if options.corruptions is not None else (),
         rates=() if options.rates is None else _rates(options.rates), **given,

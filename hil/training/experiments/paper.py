@@ -19,7 +19,7 @@ PAPERS = ("elasticzo", "pmt", "qzo", "fqt")  # in the order of `hil experiment -
 
 
 @dataclass(frozen=True)
-class Row:
+class TrainingRow:
     """How a row trains.
 
     Attributes:
@@ -99,7 +99,7 @@ class Experiment:
     part: str = "-50k"
     first_of: tuple[str, ...] = ()
     all_channels: Mapping[str, str] = field(default_factory=dict)
-    declared: Mapping[str, Row] = field(default_factory=dict)
+    declared: Mapping[str, TrainingRow] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
 

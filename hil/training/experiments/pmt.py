@@ -20,12 +20,12 @@ from hil.training.experiments.adaptation import (
     default_pair,
     new_task,
 )
-from hil.training.experiments.builder import Builder, Request
+from hil.training.experiments.builder import Builder, ExperimentRequest
 from hil.training.experiments.graphs import GraphRun
-from hil.training.experiments.paper import Experiment, Row
+from hil.training.experiments.paper import Experiment, TrainingRow
 from hil.training.experiments.qzo_runs import BP, QzoRun
 from hil.training.experiments.run import Given
-from hil.training.experiments.table import COSINE, NONE, Axis, MemoryRow, Table
+from hil.training.experiments.table import COSINE, NONE, Axis, MemoryRow, PaperTable
 from hil.training.methods import graph_method
 from hil.training.methods.graph_settings import LIMITS
 from hil.training.networks import build, find_network
@@ -44,7 +44,7 @@ PASSES = "forward passes, millions"  # title of an axis
 Columns = Iterator[tuple[str, Sequence[str], Sequence[str]]]  # title, tasks whose mean it is, rows
 
 
-def adaptation_of(experiment: Experiment, request: Request) -> Adaptation:
+def adaptation_of(experiment: Experiment, request: ExperimentRequest) -> Adaptation:
     """Return what the network is adapted to.
 
     Raises:
@@ -60,10 +60,10 @@ def adaptation_of(experiment: Experiment, request: Request) -> Adaptation:
     return new_task(replace(request, data=data))
 
 
-class Plan:
+class TablePlan:
     """The runs of one table: how its rows train, and what is said of them."""
 
-    def __init__(self, experiment: Experiment, request: Request) -> None:
+    def __init__(self, experiment: Experiment, request: ExperimentRequest) -> None:
         self.experiment, self.adaptation = experiment, adaptation_of(experiment, request)
         self.request, self.data = self.adaptation.request, self.adaptation.network  # the network is above the columns
         self.builder = Builder(experiment, self.request)
@@ -123,17 +123,17 @@ class Plan:
             for task in self.tasks:
                 yield public_name(task), (task,), rows
 
-    def way(self, row: Row) -> TrainingSetup:
+    def way(self, row: TrainingRow) -> TrainingSetup:
         """Return how a declared row trains."""
         mask = self.adaptation.curved if row.blocks == "curved" else row.blocks
         given = (*(self.adaptation.block(mask) if mask else ()), *row.given)
         given += (("queries", self.equal[row.queries]),) if row.queries else ()
         return TrainingSetup(given, row.method, self.budget, row.fewest_steps, row.epochs)
 
-    def declared(self, row: str) -> Row:
+    def declared(self, row: str) -> TrainingRow:
         """Return how a row is declared; those with a number of queries are not."""
         if row in self.counts:
-            return Row(blocks="curved", settings={"queries": self.counts[row]})
+            return TrainingRow(blocks="curved", settings={"queries": self.counts[row]})
         return self.experiment.declared[row]
 
     def add(self, column: str, tasks: Sequence[str], row: str, tuned_on: str) -> None:
@@ -175,7 +175,7 @@ class Plan:
         """Add a test training of one epoch per block (PMT, section 3.3.1), and return their names."""
         names = []
         for label, mask in BLOCKS.items():
-            way = self.way(Row(blocks=mask, queries="given"))
+            way = self.way(TrainingRow(blocks=mask, queries="given"))
             run = self._run(self.adaptation.held_out(task), "block", label, replace(way, budget=None))
             run = replace(run, seed=seed, epochs=1, **self._rate({label: way}, tuned_on))
             self.builder.tests[run] = None
@@ -257,13 +257,13 @@ class Plan:
         return tuple(found)
 
 
-def table(experiment: Experiment, request: Request) -> Table:
+def table(experiment: Experiment, request: ExperimentRequest) -> PaperTable:
     """Return a table or figure of the paper.
 
     Raises:
         RigError: a wrong request.
     """
-    plan = Plan(experiment, request)
+    plan = TablePlan(experiment, request)
     its, name = plan.adaptation, experiment.name
     if name == "pmt-table11" and its.classes != 2:
         data, classes = its.request.data[0], its.classes

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hil.report.paper_pmt import FULL, SPARSE, PublishedCost
-from hil.training.experiments.costs import KB, NOTHING, Cost, CostExperiment, kilobytes, table_lines, training_cycles
+from hil.training.experiments.costs import KB, NOTHING, CostExperiment, RowCost, kilobytes, table_lines, training_cycles
 from hil.training.experiments.paper import paper
 from hil.training.graph.values import inference_peak
 from hil.training.methods import graph_method
@@ -34,7 +34,7 @@ PROVENANCE = {
 
 
 @dataclass(frozen=True)
-class PmtCost(Cost):
+class PmtCost(RowCost):
     """What one image of a row costs.
 
     Attributes:

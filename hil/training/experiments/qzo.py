@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hil.errors import RigError
-from hil.training.experiments.builder import Builder, Request
-from hil.training.experiments.paper import Experiment, Row, paper
+from hil.training.experiments.builder import Builder, ExperimentRequest
+from hil.training.experiments.paper import Experiment, TrainingRow, paper
 from hil.training.experiments.qzo_runs import BP, DRAWN_HEAD, OWN_HEAD, ROOM, QzoRun
 from hil.training.experiments.run import Given
-from hil.training.experiments.table import MemoryRow, Table
+from hil.training.experiments.table import MemoryRow, PaperTable
 from hil.training.graph.file import file_size
 from hil.training.methods import find_method
 from hil.training.networks import NETWORKS, build
@@ -28,7 +28,7 @@ TEST_IMAGES = 500  # of the change of domain: training images that no run trains
 MEMORY_BATCH = 32  # the plans hold one sample at a time
 
 
-def table(experiment: Experiment, request: Request) -> Table:
+def table(experiment: Experiment, request: ExperimentRequest) -> PaperTable:
     """Return a table or figure of the paper.
 
     Raises:
@@ -48,7 +48,7 @@ def table(experiment: Experiment, request: Request) -> Table:
     return builder.table(_facts(experiment, request), **others)
 
 
-def _facts(experiment: Experiment, request: Request) -> dict[str, Any]:
+def _facts(experiment: Experiment, request: ExperimentRequest) -> dict[str, Any]:
     name, (data,) = experiment.name, request.data
     begins = ", ".join(f"{rate:g}" for rate in request.rates) or "the values of docs/qzo-ff.md"
     return {
@@ -63,7 +63,7 @@ def _facts(experiment: Experiment, request: Request) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _kept(request: Request) -> int:
+def _kept(request: ExperimentRequest) -> int:
     """Return how many training images remain while a rate is chosen.
 
     Raises:
@@ -78,14 +78,16 @@ def _kept(request: Request) -> int:
     return kept
 
 
-def _run(request: Request, column: str, name: str, row: Row, more: Given = (), head: str = OWN_HEAD) -> QzoRun:
+def _run(
+    request: ExperimentRequest, column: str, name: str, row: TrainingRow, more: Given = (), head: str = OWN_HEAD
+) -> QzoRun:
     """Return a run whose data, seed and rate are still to be filled in; forward gradients have m and epsilon."""
     first: dict[str, Any] = {} if row.method == BP else {"directions": DIRECTIONS, "epsilon": EPSILON}
     given = (*(first | dict(row.settings)).items(), *more)
     return QzoRun("", column, name, 1, request.epochs, request.batch, request.network, row.method, head, given)
 
 
-def _adamw(request: Request, images: int, layers: int, warmup: int = 0) -> Given:
+def _adamw(request: ExperimentRequest, images: int, layers: int, warmup: int = 0) -> Given:
     """Return AdamW on the last layers, with a cosine over all steps, and a warm-up of so many hundredths of them.
 
     The paper's appendices C and D; the betas are the defaults.
@@ -151,7 +153,7 @@ def _ablation(builder: Builder) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedMemory:
     """A row of the memory: what it is called, and what a trial needs to measure it."""
 
     network: str  # without its format
@@ -178,11 +180,11 @@ class Planned:
         )  # fmt: skip
 
 
-def planned() -> tuple[Planned, ...]:
+def planned() -> tuple[PlannedMemory, ...]:
     """Return every row of the memory on every network (QZO-FF, figures 3 and 4)."""
     declared = paper("qzo").values["memory"]
     return tuple(
-        Planned(
+        PlannedMemory(
             network, title, names[row["format"]], row["method"],
             row["variant"] or find_method(row["method"]).default_variant, row.get("settings", {}),
         )

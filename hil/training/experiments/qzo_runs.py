@@ -20,16 +20,16 @@ from hil.training.graph.node import WithBias
 from hil.training.methods import qzo_ff_refusals
 from hil.training.methods.qzo_ff import QzoFf as Method
 from hil.training.methods.qzo_ff_plan import QzoFfPlan
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import trained_tensors
 from hil.training.networks import build, find_network
 from hil.training.networks.convert_w16a8 import W8, W16, from_tflite8, with_head
 from hil.training.networks.float32 import floats_of, in_float32, in_floats
 from hil.training.networks.floating import FloatGraph
 from hil.training.networks.heads import Head, drawn_head, prototype_head, with_float_head
-from hil.training.reference.methods import Reference, StepOutcome
+from hil.training.reference.methods import MethodReference, StepOutcome
 from hil.training.reference.methods.float_back_propagation import FloatBackPropagation
-from hil.training.reference.methods.qzo_ff import QzoFf
+from hil.training.reference.methods.qzo_ff import QzoFfReference
 from hil.training.reference.native.float32 import fastest
 from hil.training.reference.native.float32 import fastest_network as fastest_float32
 from hil.training.reference.native.w16a8 import fastest_network as fastest_w16a8
@@ -105,21 +105,21 @@ class QzoRun(BaseRun):
         kind = f"{self.data}@{self.ways}-way-{self.shots}-shot-{self.split}"
         return tuple(f"{kind}-{number}" for number in range(first, first + self.tasks))
 
-    def settings(self, step: int, schedule: Schedule) -> Settings:
+    def settings(self, step: int, schedule: Schedule) -> QzoFfSettings:
         """Return the settings; a rate below the smallest one of the schedule stays as it is."""
         given: dict[str, Any] = dict(self.given)
         if self.eta is not None:
             given["eta"] = self.eta
             if "eta_min" in given:
                 given["eta_min"] = min(float(given["eta_min"]), self.eta)
-        Settings.check_names(given)
-        return Settings(**given, batch=self.batch, seed=self.seed)
+        QzoFfSettings.check_names(given)
+        return QzoFfSettings(**given, batch=self.batch, seed=self.seed)
 
-    def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> MethodReference:
         """Return the method on the network that is adapted to `data`."""
         return self.learner_on(load(self.data), weights)
 
-    def learner_on(self, data: DataSet, weights: Tensors | None = None) -> Reference:
+    def learner_on(self, data: DataSet, weights: Tensors | None = None) -> MethodReference:
         """Return the method on the network with the head for a data set, with other trained tensors if some are given.
 
         Raises:
@@ -132,7 +132,7 @@ class QzoRun(BaseRun):
             return FloatBackPropagation(graph, settings, fastest_float32)
         acting = replace(settings, eta=1.0)
         qzo_ff_refusals.check(graph, acting, trained_tensors(graph, acting))
-        return QzoFf(graph, settings, fastest_float32 if self.system == FP32 else fastest_w16a8)
+        return QzoFfReference(graph, settings, fastest_float32 if self.system == FP32 else fastest_w16a8)
 
     def network_for(self, data: DataSet) -> Graph:
         """Return the pre-trained network in the format of the system, with the head for a data set."""
@@ -153,7 +153,7 @@ class QzoRun(BaseRun):
 
     def losses(self, outcome: StepOutcome, samples: int) -> float:
         """Return the mean over all passes but those of sharpness."""
-        passes = 1 if self.system == BP else dict(self.given).get("directions", Settings.directions)
+        passes = 1 if self.system == BP else dict(self.given).get("directions", QzoFfSettings.directions)
         return (outcome.float_loss_plus + outcome.float_loss_minus) / (2 * int(passes) * samples)
 
     def trial(self, board: str) -> TrialSpec:

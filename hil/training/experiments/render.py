@@ -19,7 +19,7 @@ from hil.report.scripts import allowed, script
 from hil.training.experiments.charts import charts
 from hil.training.experiments.costs import table_line
 from hil.training.experiments.curve import CURVES_FILE, write_curves
-from hil.training.experiments.summary import CellResult, Order, Summary
+from hil.training.experiments.summary import CellResult, ExperimentSummary, Order
 
 CELL_FIELDS = (
     "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s",
@@ -28,10 +28,10 @@ CELL_FIELDS = (
 
 SPARSE = "Multiply-accumulates of the backward pass of a sample, mean over the whole training and the seeds (counted)"
 MEMORY = "Memory by plan in bytes (analytic), one sample at a time"
-Text = Callable[[Summary, str, str, str], str]  # of a cell: data set, column, row
+Text = Callable[[ExperimentSummary, str, str, str], str]  # of a cell: data set, column, row
 
 
-def write(summary: Summary, folder: Path) -> None:
+def write(summary: ExperimentSummary, folder: Path) -> None:
     """Write all six files into the folder."""
     write_atomic(folder / "results.json", as_json(summary))
     write_curves(folder / CURVES_FILE, summary.curves)
@@ -41,7 +41,7 @@ def write(summary: Summary, folder: Path) -> None:
     write_atomic(folder / "index.html", as_page(summary))
 
 
-def as_json(summary: Summary) -> str:
+def as_json(summary: ExperimentSummary) -> str:
     """Return everything but the curves as JSON, each cell, run, search and certificate on a line of its own."""
     return "{\n" + ",\n".join(f' "{name}": {_by_line(value)}' for name, value in summary.to_json().items()) + "\n}\n"
 
@@ -64,7 +64,7 @@ def as_csv(cells: Sequence[CellResult]) -> str:
     return text.getvalue()
 
 
-def as_markdown(summary: Summary) -> str:
+def as_markdown(summary: ExperimentSummary) -> str:
     """Return the table as Markdown, with differences and certificates."""
     table = summary.table
     lines = [f"# {table.title}", ""]
@@ -101,7 +101,7 @@ def as_markdown(summary: Summary) -> str:
     return "\n".join(lines) + "\n"
 
 
-def sparse_lines(summary: Summary) -> list[str]:
+def sparse_lines(summary: ExperimentSummary) -> list[str]:
     """Return what sparse backward passes cost over the whole training, beside those with all channels."""
     table, lines = summary.table, [""]
     lines += [f"{SPARSE}:", ""] if table.all_channels else []
@@ -119,7 +119,7 @@ def sparse_lines(summary: Summary) -> list[str]:
     return lines if len(lines) > 1 else []
 
 
-def rate_lines(summary: Summary) -> list[str]:
+def rate_lines(summary: ExperimentSummary) -> list[str]:
     """Return the searches of learning rates as lines of text: every rate with its accuracy; the chosen one is bold."""
     what = "mean accuracy on the held-out images over the seeds; the chosen rate is bold"
     lines = ["", f"Searched ({what}):", ""] if summary.searches else []
@@ -136,7 +136,7 @@ def rate_lines(summary: Summary) -> list[str]:
     return lines
 
 
-def entry(summary: Summary, data: str, column: str, row: str) -> str:
+def entry(summary: ExperimentSummary, data: str, column: str, row: str) -> str:
     """Return the text of a cell; empty if the table has no such cell."""
     cell = summary.cell(data, column, row)
     if row in summary.table.not_run:
@@ -152,7 +152,7 @@ def entry(summary: Summary, data: str, column: str, row: str) -> str:
     return f"{ours} ({'–' if cell.paper is None else f'{cell.paper:.2f}'})"
 
 
-def cell_lines(summary: Summary, text: Text = entry) -> list[str]:
+def cell_lines(summary: ExperimentSummary, text: Text = entry) -> list[str]:
     """Return the lines of the table of cells; `text` is what a cell says."""
     called, columns = summary.table.called, summary.table.columns
     lines = ["| | " + " | ".join(f"{data} {called(column)}" for data, column in columns) + " |"]
@@ -162,7 +162,7 @@ def cell_lines(summary: Summary, text: Text = entry) -> list[str]:
     return lines
 
 
-def brackets(summary: Summary) -> str:
+def brackets(summary: ExperimentSummary) -> str:
     """Return an explanation of the brackets, if the paper has numbers."""
     return "; the paper's value in brackets" if summary.table.paper else ""
 
@@ -175,7 +175,7 @@ def order_in_words(order: Order) -> str:
     return said + "".join(f"; no claim, {doubt}" for doubt in order.doubts)
 
 
-def as_latex(summary: Summary) -> str:
+def as_latex(summary: ExperimentSummary) -> str:
     """Return a tabular with mean and sample standard deviation, and the paper's value, if any, in brackets."""
     table = summary.table
     columns = table.columns
@@ -195,7 +195,7 @@ def as_latex(summary: Summary) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def _latex_entry(summary: Summary, data: str, column: str, row: str) -> str:
+def _latex_entry(summary: ExperimentSummary, data: str, column: str, row: str) -> str:
     cell = summary.cell(data, column, row)
     if cell is None or cell.mean is None:
         return "--"
@@ -204,7 +204,7 @@ def _latex_entry(summary: Summary, data: str, column: str, row: str) -> str:
     return f"${cell.mean:.2f}{spread}${paper}"
 
 
-def as_page(summary: Summary) -> str:
+def as_page(summary: ExperimentSummary) -> str:
     """Return the page: self-contained, with plotly.js."""
     pages = environment()
     pages.loader = jinja2.PackageLoader("hil.training.experiments")

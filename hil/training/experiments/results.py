@@ -30,8 +30,8 @@ from hil.training.experiments.certify import Certificate
 from hil.training.experiments.costs import table_line, table_lines
 from hil.training.experiments.paper import paper
 from hil.training.experiments.render import cell_lines, entry
-from hil.training.experiments.summary import CellResult, Summary
-from hil.training.experiments.table import MEASURES, Table
+from hil.training.experiments.summary import CellResult, ExperimentSummary
+from hil.training.experiments.table import MEASURES, PaperTable
 
 ROOT = Path(__file__).resolve().parents[3]
 RECORDS = "fixtures/experiments"
@@ -42,7 +42,7 @@ BEGIN, END = "<!-- results: ", "<!-- end of results -->"
 PART = re.compile(rf"^({BEGIN}([\w-]+)(?:, (\w+)(?: (\d))?(?:: (.+))?)? -->\n)(?:(?!{BEGIN}).*\n)*?{END}$", re.M)
 
 
-def recorded(folder: Path) -> Summary:
+def recorded(folder: Path) -> ExperimentSummary:
     """Return the summary in the results.json of a record, without its runs and curves.
 
     Raises:
@@ -57,23 +57,23 @@ def recorded(folder: Path) -> Summary:
     shown = dict.fromkeys([*facts["not_run"], *(cell.row for cell in cells)])
     places = {row: place for place, row in enumerate(declared.rows)}
     published = {(cell.data, cell.column, cell.row): cell.paper for cell in cells}
-    table = Table(
+    table = PaperTable(
         name, facts["title"], stages=(), cells=dict.fromkeys(published, ()),
         rows=tuple(sorted(shown, key=lambda row: places.get(row, -1))),  # rows that are not declared are above them
         paper={cell: value for cell, value in published.items() if value is not None},
         differences=tuple(facts["differences"]), measure=MEASURES[declared.measure], titles=declared.titles,
         not_run=facts["not_run"],
     )  # fmt: skip
-    return Summary(table, facts["facts"], cells, (), {}, certificates)
+    return ExperimentSummary(table, facts["facts"], cells, (), {}, certificates)
 
 
-def signed(summary: Summary, data: str, column: str, row: str) -> str:
+def signed(summary: ExperimentSummary, data: str, column: str, row: str) -> str:
     """Return the text of a cell; for integer losses the share of right signs stands behind it, in percent."""
     cell, text = summary.cell(data, column, row), entry(summary, data, column, row)
     return text if cell is None or cell.right_signs in (None, 1.0) else f"{text} ({cell.right_signs:.0%})"
 
 
-def grid_lines(summary: Summary) -> list[str]:
+def grid_lines(summary: ExperimentSummary) -> list[str]:
     """Return a table with a line for each data set, column and row, and a column for each value behind a comma."""
     lines: dict[tuple[str, ...], dict[str, CellResult]] = {}
     for cell in summary.cells:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from hil.training.data.names import public_name
-from hil.training.reference.methods import Reference, StepOutcome
+from hil.training.reference.methods import MethodReference, StepOutcome
 from hil.training.trial import TrialSpec
 
 Schedule = tuple[tuple[int, Mapping[str, float]], ...]  # changes of settings, each with its first step
@@ -89,7 +89,7 @@ class BaseRun(ABC):
         """Return the settings of a step."""
 
     @abstractmethod
-    def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> MethodReference:
         """Return the method on the network, with other trained tensors if some are given."""
 
     def losses(self, outcome: StepOutcome, samples: int) -> float:
@@ -110,7 +110,7 @@ class BaseRun(ABC):
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""
 
-    def backward_macs(self, learner: Reference) -> float | None:
+    def backward_macs(self, learner: MethodReference) -> float | None:
         """Return the multiply-accumulates of the backward pass of the last step, a sample; None: not counted."""
         return None
 

@@ -33,7 +33,7 @@ Files = dict[str, bytes]  # by name in the folder of a run
 
 
 @dataclass(frozen=True)
-class Trained:
+class SliceFiles:
     """What a slice leaves: files that are new or have changed, and the names of those that are no longer needed."""
 
     files: Files
@@ -60,7 +60,7 @@ def request(folder: Path) -> tuple[str, dict[str, Files]]:
     return folder.name, needed
 
 
-def train_slice(name: str, needed: dict[str, Files], seconds: float) -> Trained:
+def train_slice(name: str, needed: dict[str, Files], seconds: float) -> SliceFiles:
     """Train epochs of a run, in a folder of its own that is deleted.
 
     Args:
@@ -85,10 +85,10 @@ def train_slice(name: str, needed: dict[str, Files], seconds: float) -> Trained:
         left = {path.name: path.read_bytes() for path in folder.iterdir()}
     before = needed[name]
     changed = {file: content for file, content in left.items() if before.get(file) != content}
-    return Trained(changed, tuple(file for file in before if file not in left))
+    return SliceFiles(changed, tuple(file for file in before if file not in left))
 
 
-def keep(folder: Path, trained: Trained) -> list[EpochRow]:
+def keep(folder: Path, trained: SliceFiles) -> list[EpochRow]:
     """Write the files of a slice into the folder of its run, and return its rows.
 
     The curve comes after all that it stands for.

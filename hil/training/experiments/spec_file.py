@@ -17,12 +17,12 @@ from hil.training.experiments.float_runs import FloatRun
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.kinds import Run
 from hil.training.experiments.qzo_runs import NAMED, QzoRun
-from hil.training.experiments.table import ACCURACY, LOSS, Cell, Table
+from hil.training.experiments.table import ACCURACY, LOSS, Cell, PaperTable
 from hil.training.methods import METHODS, GraphMethod, graph_method
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.methods.qzo_ff import QzoFf
-from hil.training.methods.qzo_ff_settings import Settings as QzoSettings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.networks import names
 
 NAME = r"^[a-z0-9][a-z0-9.-]*$"  # part of the names of folders
@@ -59,7 +59,7 @@ class SpecFile(Cells):
     column: list[Named] = Field(min_length=1)
 
 
-def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> Table:
+def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> PaperTable:
     """Return the table that a TOML file describes; `epochs` and `batch` replace those in the file.
 
     Raises:
@@ -82,7 +82,7 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
     rows = tuple(row.name for row in spec.row)
     measure = ACCURACY if spec.measure == "accuracy" else LOSS
     differences = (f"An experiment of {path.name}, not of a paper.",)
-    return Table(spec.name, spec.title, (stage,), cells, rows, {}, differences, measure)
+    return PaperTable(spec.name, spec.title, (stage,), cells, rows, {}, differences, measure)
 
 
 def _parsed(path: Path) -> SpecFile:
@@ -150,7 +150,9 @@ def _qzo_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> QzoR
     variant = _known("variant", given.get("variant", QzoFf.default_variant), QzoFf.variants)
     settings = dict(QzoFf.variants[variant]) | given["settings"]
     cell, size = (given["data"], column, row, seed), (given["epochs"], given["batch"])
-    return QzoRun(*cell, *size, backbone, system, given=tuple(settings.items()), eta=given.get("eta", QzoSettings.eta))
+    return QzoRun(
+        *cell, *size, backbone, system, given=tuple(settings.items()), eta=given.get("eta", QzoFfSettings.eta)
+    )
 
 
 MAKERS: Mapping[str, Callable[[Mapping[str, Any], str, str, int], Run]] = {  # of methods whose runs are no GraphRun

@@ -13,7 +13,7 @@ from hil.training.experiments.certify import Certificate
 from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, ended, read_curve
 from hil.training.experiments.rate_search import search_facts
-from hil.training.experiments.table import COSINE, LOSS, NONE, Cell, Table
+from hil.training.experiments.table import COSINE, LOSS, NONE, Cell, PaperTable
 
 Curves = Mapping[str, Sequence[EpochRow]]  # by name of the run
 
@@ -54,10 +54,10 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Summary:
+class ExperimentSummary:
     """Everything in the files of an experiment."""
 
-    table: Table
+    table: PaperTable
     facts: Mapping[str, Any]  # time, versions and host
     cells: tuple[CellResult, ...]  # in the order of the table
     orders: tuple[Order, ...]  # one per column, if anything is claimed
@@ -92,7 +92,9 @@ class Summary:
         }
 
 
-def summarise(table: Table, runs: Path, facts: Mapping[str, Any], certificates: Sequence[Certificate] = ()) -> Summary:
+def summarise(
+    table: PaperTable, runs: Path, facts: Mapping[str, Any], certificates: Sequence[Certificate] = ()
+) -> ExperimentSummary:
     """Summarise the curves below `runs`; incomplete runs are left out of the cells."""
     curves = {run.name: read_curve(runs / run.name) for run in table.runs}
     cells = tuple(_cell(table, cell, runs, curves) for cell in table.cells)
@@ -100,10 +102,10 @@ def summarise(table: Table, runs: Path, facts: Mapping[str, Any], certificates: 
     claimed = table.columns if table.claims or table.within else ()
     orders = tuple(_order(table, cells, found, *column) for column in claimed)
     searches = tuple(found.values())
-    return Summary(table, facts, cells, orders, curves, tuple(certificates), searches)
+    return ExperimentSummary(table, facts, cells, orders, curves, tuple(certificates), searches)
 
 
-def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
+def _cell(table: PaperTable, cell: Cell, runs: Path, curves: Curves) -> CellResult:
     data, column, row = cell
     done = [run for run in table.cells[cell] if ended(run, curves[run.name])]
     by_seed: dict[int, list[float]] = {}
@@ -134,7 +136,7 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
     )
 
 
-def _value(table: Table, row: str, column: str, curve: Sequence[EpochRow]) -> float:
+def _value(table: PaperTable, row: str, column: str, curve: Sequence[EpochRow]) -> float:
     """Return the value of a run's curve for a cell."""
     one = curve[0 if row == NONE else -1]
     if table.measure is LOSS:
@@ -148,7 +150,7 @@ def _value(table: Table, row: str, column: str, curve: Sequence[EpochRow]) -> fl
 
 
 def _order(
-    table: Table, cells: Sequence[CellResult], searches: Mapping[str, Mapping[str, Any]], data: str, column: str
+    table: PaperTable, cells: Sequence[CellResult], searches: Mapping[str, Mapping[str, Any]], data: str, column: str
 ) -> Order:
     its = {cell.row: cell for cell in cells if (cell.data, cell.column) == (data, column)}
     side = "above" if table.measure.sign > 0 else "below"
@@ -173,7 +175,7 @@ def _order(
     return Order(data, column, holds, tuple(broken), doubts)
 
 
-def _wide(table: Table, cells: Mapping[str, CellResult]) -> Iterator[str]:
+def _wide(table: PaperTable, cells: Mapping[str, CellResult]) -> Iterator[str]:
     """Yield the claims "within some points" that the spread of the seeds cannot decide.
 
     The standard error of the difference of two means is compared with the points. A row whose training collapsed for
@@ -192,7 +194,7 @@ def _wide(table: Table, cells: Mapping[str, CellResult]) -> Iterator[str]:
 
 
 def _doubts(
-    table: Table, cells: Mapping[str, CellResult], rows: Sequence[str], searches: Mapping[str, Mapping[str, Any]]
+    table: PaperTable, cells: Mapping[str, CellResult], rows: Sequence[str], searches: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
     """Yield why nothing may be claimed of rows of a column: one seed, a rate at an end of its grid, no training."""
     for row in rows:

@@ -57,7 +57,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """One table of a paper."""
 
     name: str

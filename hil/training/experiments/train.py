@@ -29,7 +29,7 @@ from hil.training.experiments.curve import (
 from hil.training.experiments.qzo_runs import QzoRun
 from hil.training.experiments.run import share_moved
 from hil.training.experiments.slope import cosines
-from hil.training.reference.methods import Reference, StepFailed
+from hil.training.reference.methods import MethodReference, StepFailed
 
 SEEN = 10_000  # number of training images that are evaluated after each epoch; all test images are
 
@@ -221,7 +221,7 @@ class TaskTraining(_InFolder):
 
     def _evaluate(self) -> tuple[float, float]:
         """Return the mean accuracy on the support images, and on the queries."""
-        pairs: list[tuple[Reference, DataSet]] = list(zip(self.learners, self.tasks, strict=True))
+        pairs: list[tuple[MethodReference, DataSet]] = list(zip(self.learners, self.tasks, strict=True))
         return (
             float(np.mean([learner.accuracy(task.train_images, task.train_labels) for learner, task in pairs])),
             float(np.mean([learner.accuracy(task.test_images, task.test_labels) for learner, task in pairs])),

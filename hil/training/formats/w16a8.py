@@ -8,7 +8,7 @@ from __future__ import annotations
 from hil.training.graph.graph import Node, Op
 
 WORDS = "int16 weights, int8 activations"
-REFERENCE = "hil.training.reference.formats.w16a8.network:Network"  # module and class
+REFERENCE = "hil.training.reference.formats.w16a8.network:W16A8Network"  # module and class
 INPUTS_OF = {Op.CONV2D: 2, Op.POINTWISE: 2, Op.FULLY_CONNECTED: 1}  # positions whose inputs are widened to int16
 
 

@@ -23,7 +23,7 @@ MOST_PRODUCTS, MOST_OF_ERROR, MOST_POSITIONS = 2**14, 2**15, 2**15
 UNLIMITED = (*POOLS, Op.HARD_SWISH, Op.MULTIPLY)  # their outputs have no limits of their own
 
 
-class Affine8(Contents):
+class Affine8Contents(Contents):
     """The checks of a layer."""
 
     @cached_property

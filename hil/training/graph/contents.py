@@ -104,7 +104,7 @@ class Contents(ABC):
         """Check 13."""
 
 
-class Chain(Contents):
+class ChainContents(Contents):
     """The checks of a layer in a format of chains."""
 
     @property
@@ -141,7 +141,7 @@ class Chain(Contents):
         return iter(())
 
 
-class Affine(Contents):
+class AffineContents(Contents):
     """The checks that layers with scales and zero points share, whatever their weights are."""
 
     @cached_property
@@ -176,7 +176,7 @@ class Affine(Contents):
             yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
 
 
-class Tflite8(Affine):
+class Tflite8Contents(AffineContents):
     """The checks of a tflite8 layer."""
 
     @cached_property

@@ -15,10 +15,10 @@ from hil.training.graph.graph import Graph
 from hil.training.graph.layouts import LAYOUTS, parameter_bytes
 from hil.training.graph.node import NODES, ChainNode, ChainParameters, Node
 from hil.training.graph.part import NO_BYTES, ended, padded
-from hil.training.graph.record import RECORDS_AT, Header, Record, Start
+from hil.training.graph.record import RECORDS_AT, Header, HeaderStart, Record
 
 MAGIC, VERSION = 0x54454E48, 4
-DIGEST_FROM = Start.size()
+DIGEST_FROM = HeaderStart.size()
 
 
 class NetworkFileError(RigError):
@@ -46,7 +46,7 @@ def encode(graph: Graph) -> bytes:
             data += LAYOUTS[layer.format].pack(layer, graph)
     rest = Header(graph.in_shape, graph.classes, graph.scale, graph.zero).pack() + records + data
     digest = xxhash.xxh32_intdigest(rest)
-    return Start(MAGIC, VERSION, len(graph.layers), DIGEST_FROM + len(rest), digest).pack() + rest
+    return HeaderStart(MAGIC, VERSION, len(graph.layers), DIGEST_FROM + len(rest), digest).pack() + rest
 
 
 def _record(layer: Node, offset: int) -> Record:
@@ -95,7 +95,7 @@ def _check_start(blob: bytes) -> int:
         raise NetworkFileError(
             f"the network file ends after {len(blob)} bytes, inside its header of {RECORDS_AT}: fetch the file again."
         )
-    start = Start.unpack(blob, 0)
+    start = HeaderStart.unpack(blob, 0)
     count, version = start.count, start.version
     if start.magic != MAGIC:
         raise NetworkFileError(

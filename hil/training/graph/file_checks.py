@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hil.training.graph.affine8_contents import Affine8
-from hil.training.graph.contents import Chain, Contents, Tflite8, is_scale
-from hil.training.graph.float32_contents import Float32
+from hil.training.graph.affine8_contents import Affine8Contents
+from hil.training.graph.contents import ChainContents, Contents, Tflite8Contents, is_scale
+from hil.training.graph.float32_contents import Float32Contents
 from hil.training.graph.formats import (
     CHAINS,
     OPS,
@@ -23,7 +23,7 @@ from hil.training.graph.formats import (
 from hil.training.graph.layouts import LAYOUTS
 from hil.training.graph.part import NO_BYTES, ended
 from hil.training.graph.record import Header, Record
-from hil.training.graph.w16a8_contents import W16A8
+from hil.training.graph.w16a8_contents import W16A8Contents
 
 HEADER_LAYER = 255
 MOST_LAYERS, LEAST_CLASSES, MOST_CLASSES = 64, 2, 1024
@@ -34,13 +34,13 @@ KEEP_CHANNELS = (Op.DEPTHWISE, *SPREADING, *BY_ELEMENT)
 KEEP_PLACES = (Op.POINTWISE, *BY_ELEMENT)
 BLOCKS = 4
 CONTENTS: dict[Format, type[Contents]] = {
-    Format.TFLITE8: Tflite8,
-    Format.FLOAT32: Float32,
-    Format.W16A8: W16A8,
-    Format.AFFINE8: Affine8,
-    **dict.fromkeys(CHAINS, Chain),
+    Format.TFLITE8: Tflite8Contents,
+    Format.FLOAT32: Float32Contents,
+    Format.W16A8: W16A8Contents,
+    Format.AFFINE8: Affine8Contents,
+    **dict.fromkeys(CHAINS, ChainContents),
 }
-"""The checks of a layer's data by its format; `Chain` for those of plugins."""
+"""The checks of a layer's data by its format; `ChainContents` for those of plugins."""
 READ_BY: dict[Format, tuple[Format, ...]] = {
     **{format: (format,) for format in Format},
     Format.AFFINE8: (Format.AFFINE8, Format.TFLITE8),
@@ -101,7 +101,7 @@ def _faults(index: int, records: Sequence[Record], header: Header, blob: bytes, 
     yield from _format(record, index, records)
     yield from _places(record, is_last, len(blob), end)
     yield from _zeros(record, records)
-    contents = CONTENTS.get(Format(record.format), Chain)(blob, index, records, header)
+    contents = CONTENTS.get(Format(record.format), ChainContents)(blob, index, records, header)
     yield from contents.padding()
     if is_last and (record.op, record.out_shape[2]) != (Op.FULLY_CONNECTED, header.classes):
         yield 8, f"the last layer is not fully connected with {header.classes} outputs"

@@ -15,7 +15,7 @@ LARGEST_WEIGHT = 2.0**20
 UNLIMITED = (*POOLS, Op.CAST, Op.HARD_SWISH, Op.MULTIPLY)  # their outputs have no limits of their own
 
 
-class Float32(Contents):
+class Float32Contents(Contents):
     """The checks of a float32 layer (docs/arithmetic-float32.md, section 11)."""
 
     def padding(self) -> Iterator[Fault]:

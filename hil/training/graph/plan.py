@@ -15,7 +15,7 @@ Span = tuple[int, int]  # first and last slot
 SIZE, OFFSET = attrgetter("size"), attrgetter("offset")
 
 
-class Buffer(NamedTuple):
+class ArenaBuffer(NamedTuple):
     """One buffer: `size` bytes, a multiple of 8, at `offset` of the arena, alive from slot `first` to slot `last`."""
 
     name: str
@@ -25,13 +25,13 @@ class Buffer(NamedTuple):
     offset: int = 0
 
     @classmethod
-    def of(cls, name: str, size: int, span: Span) -> Buffer:
+    def of(cls, name: str, size: int, span: Span) -> ArenaBuffer:
         """Return a buffer of at least `size` bytes."""
         return cls(name, up(size, 8), *span)
 
-    def moved(self, offset: int) -> Buffer:
+    def moved(self, offset: int) -> ArenaBuffer:
         """Return the same buffer at another offset."""
-        return Buffer(self.name, self.size, self.first, self.last, offset)
+        return ArenaBuffer(self.name, self.size, self.first, self.last, offset)
 
 
 @dataclass(frozen=True)
@@ -46,24 +46,24 @@ class Start:
     """
 
     first: int
-    kept: tuple[Buffer, ...]
-    passing: tuple[Buffer, ...]
+    kept: tuple[ArenaBuffer, ...]
+    passing: tuple[ArenaBuffer, ...]
     prefix: bool = False
 
 
-class Layout:
+class ArenaLayout:
     """Where the buffers of every start lie, in their order, counted from the end of what lives through all training."""
 
     def __init__(self, starts: Iterable[Start]) -> None:
         self._starts = tuple(starts)
 
     @cached_property
-    def starts(self) -> tuple[tuple[Start, tuple[Buffer, ...]], ...]:
+    def starts(self) -> tuple[tuple[Start, tuple[ArenaBuffer, ...]], ...]:
         """Every start with its placed buffers."""
         places: dict[str, int] = {}
         found = []
         for start in self._starts:
-            kept: list[Buffer] = []
+            kept: list[ArenaBuffer] = []
             for buffer in sorted(start.kept, key=lambda buffer: places.get(buffer.name, 0)):
                 kept.append(buffer.moved(end_of(kept)))
             placed = place([buffer for buffer in start.passing if buffer.size], kept)
@@ -96,15 +96,15 @@ class Plan:
         layout: what is placed after it.
     """
 
-    standing: tuple[Buffer, ...]
-    layout: Layout
+    standing: tuple[ArenaBuffer, ...]
+    layout: ArenaLayout
 
     @classmethod
-    def of(cls, standing: Iterable[tuple[str, int]], end: int, layout: Layout) -> Plan:
+    def of(cls, standing: Iterable[tuple[str, int]], end: int, layout: ArenaLayout) -> Plan:
         """Place what lives through all of training, which ends with slot `end`: names and bytes."""
-        placed: list[Buffer] = []
+        placed: list[ArenaBuffer] = []
         for name, size in standing:
-            placed.append(Buffer.of(name, size, (0, end)).moved(end_of(placed)))
+            placed.append(ArenaBuffer.of(name, size, (0, end)).moved(end_of(placed)))
         return cls(tuple(placed), layout)
 
     @property
@@ -113,7 +113,7 @@ class Plan:
         return end_of(self.standing) + self.layout.size
 
     @cached_property
-    def starts(self) -> tuple[tuple[Start, tuple[Buffer, ...]], ...]:
+    def starts(self) -> tuple[tuple[Start, tuple[ArenaBuffer, ...]], ...]:
         """Every start with its placed buffers."""
         base = end_of(self.standing)
         return tuple(
@@ -121,7 +121,7 @@ class Plan:
         )
 
     @property
-    def buffers(self) -> tuple[Buffer, ...]:
+    def buffers(self) -> tuple[ArenaBuffer, ...]:
         """The buffers of the start that reaches highest, with what lives through all of training."""
         return (*self.standing, *max((buffers for _, buffers in self.starts), key=end_of))
 
@@ -139,7 +139,7 @@ def up(size: int, to: int) -> int:
     return -(-size // to) * to
 
 
-def place(wanted: Sequence[Buffer], placed: Sequence[Buffer] = ()) -> tuple[Buffer, ...]:
+def place(wanted: Sequence[ArenaBuffer], placed: Sequence[ArenaBuffer] = ()) -> tuple[ArenaBuffer, ...]:
     """Return `placed` and then `wanted`, largest first, each at the lowest offset that its lifetime allows."""
     done = list(placed)
     by_offset = sorted(done, key=OFFSET)
@@ -150,12 +150,12 @@ def place(wanted: Sequence[Buffer], placed: Sequence[Buffer] = ()) -> tuple[Buff
     return tuple(done)
 
 
-def end_of(buffers: Sequence[Buffer]) -> int:
+def end_of(buffers: Sequence[ArenaBuffer]) -> int:
     """Return the bytes of arena that placed buffers need."""
     return max([buffer.offset + buffer.size for buffer in buffers], default=0)
 
 
-def _lowest(buffer: Buffer, by_offset: Sequence[Buffer]) -> int:
+def _lowest(buffer: ArenaBuffer, by_offset: Sequence[ArenaBuffer]) -> int:
     first, last, size, offset = buffer.first, buffer.last, buffer.size, 0
     for other in by_offset:
         if other.first <= last and first <= other.last:

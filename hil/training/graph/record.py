@@ -14,7 +14,7 @@ Triple = Annotated[tuple[int, int, int], "3H"]
 
 
 @dataclass(frozen=True)
-class Start(Part):
+class HeaderStart(Part):
     """The header up to offset 16."""
 
     magic: U32
@@ -35,7 +35,7 @@ class Header(Part):
     none: NoBytes = NO_BYTES
 
 
-RECORDS_AT = Start.size() + Header.size()
+RECORDS_AT = HeaderStart.size() + Header.size()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hil.training.graph.contents import LARGEST_BIAS, LEAST_MULTIPLIER, Affine, Fault, counts, is_scale, within
+from hil.training.graph.contents import LARGEST_BIAS, LEAST_MULTIPLIER, AffineContents, Fault, counts, is_scale, within
 from hil.training.graph.formats import Op, named
 from hil.training.graph.parameters import Output, Scaling
 
@@ -34,7 +34,7 @@ def needs_saturating_shift(products: int, largest: int, zero: int) -> bool:
     return products * largest * largest_input(zero) > HOLDS
 
 
-class W16A8(Affine):
+class W16A8Contents(AffineContents):
     """The checks of a layer."""
 
     @cached_property

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # imported late: pydantic takes as long to load as the whole 
 
 
 @dataclass(frozen=True)
-class Row:
+class MatrixRow:
     """One row of the matrix."""
 
     method: str
@@ -73,15 +73,15 @@ class Records:
         return wrong[-1] if wrong else max(exact, key=lambda each: each[1].steps_compared, default=None)
 
 
-def row_of(cell: Cell, records: Records) -> Row:
+def row_of(cell: Cell, records: Records) -> MatrixRow:
     """Return the state of a cell."""
     names = (cell.method, cell.variant, cell.network, cell.board)
     found = records.find(cell)
     if found is not None:
         run, trial = found
         state, reason = ("exact", "") if trial.bit_exact else ("differs", trial.reason)
-        return Row(*names, trial.reality, state, trial.steps_compared, reason, run.name)
+        return MatrixRow(*names, trial.reality, state, trial.steps_compared, reason, run.name)
     refused = does_not_fit(cell.spec(), records.image(cell.board))
     if refused is not None:
-        return Row(*names, None, "refused", 0, refused)
-    return Row(*names, None, "not-run", 0)
+        return MatrixRow(*names, None, "refused", 0, refused)
+    return MatrixRow(*names, None, "not-run", 0)

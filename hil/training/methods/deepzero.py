@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hil.errors import Blocked
-from hil.training.methods.figures import Work
+from hil.training.methods.figures import StepWork
 from hil.training.methods.graph_figures import GraphFigures
 from hil.training.methods.graph_method import GraphMethod
 from hil.training.methods.graph_plan import GraphPlan
@@ -28,7 +28,7 @@ class DeepZeroFigures(GraphFigures):
         """Return the coordinates of a trained layer."""
         return self.plan.settings.coordinates(self.plan.network.layers[index])
 
-    def work(self) -> Work | None:
+    def work(self) -> StepWork | None:
         """Return the passes of a step; None where it draws its coordinates."""
         return None if self.plan.settings.sparsity else self.step_work()
 
@@ -43,7 +43,7 @@ class DeepZero(GraphMethod):
 
     name = "deepzero"
     loop = "deepzero"
-    reference = "hil.training.reference.methods.deepzero:DeepZero"
+    reference = "hil.training.reference.methods.deepzero:DeepZeroReference"
     plan_of = DeepZeroPlan
     figures_of = DeepZeroFigures
     default_variant = "dense"

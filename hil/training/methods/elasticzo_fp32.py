@@ -17,7 +17,7 @@ from hil.training.methods import elasticzo_fp32_memory as memory
 from hil.training.methods.backward_pass import BackwardPass, check_passable
 from hil.training.methods.elasticzo_int8 import ElasticZo, ElasticZoRequest
 from hil.training.methods.elasticzo_settings import Fp32Settings
-from hil.training.methods.figures import CountedFigures, LeastCycles, Work, least_forward
+from hil.training.methods.figures import CountedFigures, LeastCycles, StepWork, least_forward
 from hil.training.methods.plan import MethodPlan
 from hil.training.methods.request import fault_of_step
 
@@ -103,7 +103,7 @@ class ElasticZoFp32Figures(CountedFigures):
         """Return the weights and biases of the first layers."""
         return sum(self._sizes()[: self.plan.settings.partition])
 
-    def step_work(self) -> Work:
+    def step_work(self) -> StepWork:
         """Count the passes of a step (docs/arithmetic-float32.md, section 12)."""
         network, backward, passes = self.plan.network, self.plan.backward, self.request.passes()
         runs, macs = [passes] * len(network.layers), passes * network.macs
@@ -112,7 +112,7 @@ class ElasticZoFp32Figures(CountedFigures):
             runs[index] += 1
             macs += layer.macs * (1 + any(value > self.plan.first_bp for value in layer.reads))
         batch = self.plan.settings.batch
-        return Work(tuple(batch * each for each in runs), batch * macs)
+        return StepWork(tuple(batch * each for each in runs), batch * macs)
 
     def least_cycles(self) -> LeastCycles:
         """Every pass of every layer, and every weight is loaded and stored each time that it is moved."""
@@ -133,7 +133,7 @@ class ElasticZoFp32(ElasticZo):
     name = "elasticzo-fp32"
     docs = "docs/arithmetic-float32.md"
     loop = "elasticzo-fp32"
-    reference = "hil.training.reference.methods.elasticzo_fp32:ElasticZoFp32"
+    reference = "hil.training.reference.methods.elasticzo_fp32:ElasticZoFp32Reference"
     format = Format.FLOAT32
     kind = Fp32Settings
     plan_of = ElasticZoFp32Plan

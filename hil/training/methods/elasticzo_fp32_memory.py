@@ -8,7 +8,7 @@ from hil.training.formats.float32 import VALUE
 from hil.training.graph.file import file_size
 from hil.training.graph.graph import Graph, Op
 from hil.training.graph.node import Float32Node
-from hil.training.graph.plan import Buffer, Layout, Plan, Span, Start
+from hil.training.graph.plan import ArenaBuffer, ArenaLayout, Plan, Span, Start
 from hil.training.methods.backward_pass import BackwardPass
 
 
@@ -25,8 +25,8 @@ def backward_of(network: Graph, partition: int) -> BackwardPass | None:
 def plan(network: Graph, backward: BackwardPass | None, slots: int) -> Plan:
     """Place the buffers of a training step on a board that holds `slots` samples at a time, 1..batch."""
     end = len(network.layers) if backward is None else backward.slot(backward.first)
-    passing = (Buffer.of(*wanted) for wanted in _passing(network, backward))
-    return Plan.of(_standing(network, backward, slots), end, Layout([Start(0, (), tuple(passing))]))
+    passing = (ArenaBuffer.of(*wanted) for wanted in _passing(network, backward))
+    return Plan.of(_standing(network, backward, slots), end, ArenaLayout([Start(0, (), tuple(passing))]))
 
 
 def value_elements(network: Graph) -> list[int]:

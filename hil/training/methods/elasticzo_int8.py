@@ -16,7 +16,7 @@ from hil.training.graph.graph import CHAINS, Format, Graph, Op
 from hil.training.graph.node import ChainNode
 from hil.training.graph.plan import Plan
 from hil.training.methods import elasticzo_memory
-from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.methods.elasticzo_settings import VARIANTS, ElasticZoSettings
 from hil.training.methods.figures import Bookings, LeastCycles, MethodFigures, least_forward, least_moves
 from hil.training.methods.method import Method
 from hil.training.methods.plan import MethodPlan
@@ -54,7 +54,7 @@ class ElasticZoInt8Plan(MethodPlan):
 
     chosen = False
 
-    settings: Settings
+    settings: ElasticZoSettings
 
     @property
     def parts(self) -> tuple[tuple[int, bool], ...]:
@@ -140,21 +140,21 @@ class ElasticZoInt8(ElasticZo):
     name = "elasticzo-int8"
     docs = "docs/arithmetic.md"
     loop = "elasticzo-int8"
-    reference = "hil.training.reference.methods.elasticzo_int8:ElasticZoInt8"
+    reference = "hil.training.reference.methods.elasticzo_int8:ElasticZoInt8Reference"
     format = Format.BFP8
-    kind = Settings
+    kind = ElasticZoSettings
     plan_of = ElasticZoInt8Plan
     request_of = ElasticZoInt8Request
     figures_of = ElasticZoInt8Figures
     smaller = "a smaller batch or a variant that trains less by back-propagation"
     cell: ClassVar[Mapping[str, Any]] = {"steps": 2}
 
-    settings: Settings
+    settings: ElasticZoSettings
 
     @classmethod
     def on(cls, network: Graph, variant: str, **settings: Any) -> ElasticZoInt8:
         """Return the method in a variant on a network; arguments and errors as of `Method`."""
-        chosen = Settings.of_variant(variant, len(network.trained), **settings)
+        chosen = ElasticZoSettings.of_variant(variant, len(network.trained), **settings)
         values = network.format_of(0)
         if chosen.loss == "integer" and CHAINS[values].values.itemsize > 1:
             name = values.name.lower()

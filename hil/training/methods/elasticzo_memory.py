@@ -6,21 +6,23 @@ from hil.training.formats import kernels_of
 from hil.training.formats.bfp8 import EXPONENT
 from hil.training.graph.file import file_size
 from hil.training.graph.graph import CHAINS, Graph, Node, Op
-from hil.training.graph.plan import Buffer, Layout, Plan, Span, Start
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.graph.plan import ArenaBuffer, ArenaLayout, Plan, Span, Start
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 
 GRADIENT = 4  # bytes of the gradient of a weight
 NOISE_BYTES = 4096  # what perturbation and update make of the pool of noise
 
 
-def plan(network: Graph, settings: Settings, slots: int) -> Plan:
+def plan(network: Graph, settings: ElasticZoSettings, slots: int) -> Plan:
     """Place the buffers of a training step on a board that holds `slots` samples at a time, 1..batch."""
     end = 2 * len(network.layers) + 1  # the slot of perturbation and update
     start = Start(0, (), tuple(_buffers(network, settings, slots)))
-    return Plan.of([("blob", file_size(network))], end, Layout([start]))  # the file is written before there is a plan
+    return Plan.of(
+        [("blob", file_size(network))], end, ArenaLayout([start])
+    )  # the file is written before there is a plan
 
 
-def _buffers(network: Graph, settings: Settings, slots: int) -> list[Buffer]:
+def _buffers(network: Graph, settings: ElasticZoSettings, slots: int) -> list[ArenaBuffer]:
     layers, n = network.layers, len(network.layers)
     kernels, value = kernels_of(network.format_of(0)), CHAINS[network.format_of(0)].values.itemsize
     first_bp, batch = network.first_bp(settings.partition), settings.batch
@@ -58,7 +60,7 @@ def _buffers(network: Graph, settings: Settings, slots: int) -> list[Buffer]:
         if layers[i].op is Op.CONV2D
     ]
     wanted += [(f"grad[{i}]", GRADIENT * layers[i].weight_count, always) for i in backward if layers[i].own is not None]
-    return [Buffer.of(name, size, life) for name, size, life in wanted if size]
+    return [ArenaBuffer.of(name, size, life) for name, size, life in wanted if size]
 
 
 def _consumer(layers: tuple[Node, ...], i: int) -> int:

@@ -15,7 +15,7 @@ LARGEST_EXACT = 63  # largest r_max of the exact form, so that a weight at rest 
 
 
 @dataclass(frozen=True)
-class Settings(ElasticzoFields):
+class ElasticZoSettings(ElasticzoFields):
     """Settings of ElasticZO-INT8; methods.toml describes each."""
 
     def check_together(self) -> None:
@@ -37,7 +37,7 @@ class Settings(ElasticzoFields):
         return 127 - self.r_max if self.perturb == "exact" else 127
 
     @classmethod
-    def of_variant(cls, variant: str, tensors: int, **others: Any) -> Settings:
+    def of_variant(cls, variant: str, tensors: int, **others: Any) -> ElasticZoSettings:
         """Return the settings of a variant for a network of `tensors` trained tensors.
 
         Raises:

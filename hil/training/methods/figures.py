@@ -24,7 +24,7 @@ Bookings = tuple[dict[str, int], tuple[list[int], list[int]]]  # a step's, by ph
 
 
 @dataclass(frozen=True)
-class Work:
+class StepWork:
     """Runs of each layer in a step, forward and backward, and the multiply-accumulates of all (PMT, section 4.3)."""
 
     runs: tuple[int, ...]
@@ -36,7 +36,7 @@ class Work:
         return sum(self.runs)
 
     @classmethod
-    def of(cls, graph: Graph, runs: Sequence[int]) -> Work:
+    def of(cls, graph: Graph, runs: Sequence[int]) -> StepWork:
         """Return the work of forward runs."""
         return cls(tuple(runs), sum(each * layer.macs for each, layer in zip(runs, graph.layers, strict=True)))
 
@@ -79,7 +79,7 @@ class MethodFigures(ABC):
     def step_macs(self) -> int:
         """Return the multiply-accumulates of a step, the most where draws or data decide."""
 
-    def work(self) -> Work | None:
+    def work(self) -> StepWork | None:
         """Return the passes of a step; None where draws or data decide how many, or the board counts none."""
         return None
 
@@ -104,7 +104,7 @@ class CountedFigures(MethodFigures):
     """The figures of a method whose passes the board counts."""
 
     @abstractmethod
-    def step_work(self) -> Work:
+    def step_work(self) -> StepWork:
         """Return the passes of a step, the most where draws or data decide."""
 
     @abstractmethod
@@ -119,7 +119,7 @@ class CountedFigures(MethodFigures):
         """Return the weights of the network, without biases."""
         return sum(layer.weight_count for layer in self.plan.network.layers)
 
-    def work(self) -> Work | None:
+    def work(self) -> StepWork | None:
         """Return the passes of a step."""
         return self.step_work()
 

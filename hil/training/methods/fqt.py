@@ -10,7 +10,7 @@ from hil.training.graph.graph import Format, Graph
 from hil.training.methods.backward_pass import check_passable
 from hil.training.methods.fqt_figures import FqtFigures
 from hil.training.methods.fqt_plan import FqtPlan
-from hil.training.methods.fqt_settings import CONFIGURATIONS, Settings, check, configuration_of
+from hil.training.methods.fqt_settings import CONFIGURATIONS, FqtSettings, check, configuration_of
 from hil.training.methods.method import Method
 from hil.training.methods.request import MethodRequest
 
@@ -18,7 +18,7 @@ from hil.training.methods.request import MethodRequest
 class FqtRequest(MethodRequest):
     """The request: each sample goes forward and backward before the next, and the sums go on over the parts."""
 
-    def kept_state(self, settings: Settings) -> tuple[str, str] | None:
+    def kept_state(self, settings: FqtSettings) -> tuple[str, str] | None:
         """Statistics, running ranges of errors, or the largest loss."""
         if settings.standardise == "running":
             return "the statistics of the gradients", "set standardise to batch or off"
@@ -40,9 +40,9 @@ class Fqt(Method):
     name = "fqt"
     docs = "docs/arithmetic-fqt.md"
     loop = "fqt"
-    reference = "hil.training.reference.methods.fqt:Fqt"
+    reference = "hil.training.reference.methods.fqt:FqtReference"
     format = Format.AFFINE8
-    kind = Settings
+    kind = FqtSettings
     plan_of = FqtPlan
     request_of = FqtRequest
     figures_of = FqtFigures
@@ -59,7 +59,7 @@ class Fqt(Method):
     smaller = "last-5, which trains fewer layers, standardise off or batch, or a smaller network"
     cell: ClassVar[Mapping[str, Any]] = {"batch": 2, "steps": 2}
 
-    settings: Settings
+    settings: FqtSettings
 
     @classmethod
     def trains(cls, formats: Sequence[Format]) -> bool:
@@ -77,8 +77,8 @@ class Fqt(Method):
     def on(cls, network: Graph, variant: str, **settings: Any) -> Fqt:
         """Return the method in a variant on a network; arguments and errors as of `Method`."""
         cls.check_variant(variant)
-        Settings.check_names(settings)
-        chosen = Settings(**{**cls.variants[variant], **settings})
+        FqtSettings.check_names(settings)
+        chosen = FqtSettings(**{**cls.variants[variant], **settings})
         check(network, variant, chosen)
         check_passable(network.layers[chosen.trained(network)[0] :])
         return cls(network, chosen)

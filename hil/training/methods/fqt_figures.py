@@ -9,7 +9,7 @@ from typing import Any
 from hil.training.graph.file import file_size
 from hil.training.graph.graph import Graph
 from hil.training.methods.backward_pass import BackwardPass
-from hil.training.methods.figures import CountedFigures, LeastCycles, Work, least_forward, least_moves
+from hil.training.methods.figures import CountedFigures, LeastCycles, StepWork, least_forward, least_moves
 from hil.training.methods.fqt_plan import FqtPlan, segments
 
 
@@ -19,11 +19,11 @@ class FqtFigures(CountedFigures):
 
     plan: FqtPlan
 
-    def step_work(self) -> Work:
+    def step_work(self) -> StepWork:
         """Return the work of a step in which all channels take part."""
         return step_work(self.plan.network, self.plan.backward, self.plan.settings.batch)
 
-    def work(self) -> Work | None:
+    def work(self) -> StepWork | None:
         """Return the passes of a step; None where the losses decide how many channels take part."""
         return None if self.plan.settings.is_sparse else self.step_work()
 
@@ -53,7 +53,7 @@ class FqtFigures(CountedFigures):
         )
 
 
-def step_work(graph: Graph, backward: BackwardPass, samples: int, kept: Mapping[int, int] | None = None) -> Work:
+def step_work(graph: Graph, backward: BackwardPass, samples: int, kept: Mapping[int, int] | None = None) -> StepWork:
     """Return the work of a step of so many samples.
 
     Args:
@@ -69,4 +69,4 @@ def step_work(graph: Graph, backward: BackwardPass, samples: int, kept: Mapping[
         if layer.own is not None:
             channels = samples * layer.channels if kept is None else kept[index]
             macs += channels * (layer.macs // layer.channels) * (1 + backward.passes_on(index))
-    return Work(tuple(samples * each for each in runs), macs)
+    return StepWork(tuple(samples * each for each in runs), macs)

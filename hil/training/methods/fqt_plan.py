@@ -14,10 +14,10 @@ from hil.training.formats.float32 import VALUE
 from hil.training.formats.tflite8 import gradient_sums, input_error
 from hil.training.graph.file import file_size, parameters_in_file, places_in_file
 from hil.training.graph.graph import Format, Graph, Op
-from hil.training.graph.plan import Buffer, Layout, Plan, Span, Start, up
+from hil.training.graph.plan import ArenaBuffer, ArenaLayout, Plan, Span, Start, up
 from hil.training.methods.backward_pass import BackwardPass
-from hil.training.methods.fqt_settings import Settings
-from hil.training.methods.fqt_tensors import BIAS, RANGE, TrainedTensor, array_of, trained_tensors, with_arrays
+from hil.training.methods.fqt_settings import FqtSettings
+from hil.training.methods.fqt_tensors import BIAS, RANGE, FqtTensor, array_of, trained_tensors, with_arrays
 from hil.training.methods.plan import MethodPlan
 
 HEAD, RANGE_BYTES = 16, 8  # of the parameters of a layer with weights; low and high
@@ -31,7 +31,7 @@ Passing = Iterator[tuple[str, int, Span | None]]  # name, bytes and lifetime; No
 class FqtPlan(MethodPlan):
     """The plan: weights, biases and ranges of the last layers."""
 
-    settings: Settings
+    settings: FqtSettings
 
     @cached_property
     def trained(self) -> tuple[int, ...]:
@@ -48,7 +48,7 @@ class FqtPlan(MethodPlan):
         return BackwardPass(self.network, self.trained, True)
 
     @cached_property
-    def trained_tensors(self) -> tuple[TrainedTensor, ...]:
+    def trained_tensors(self) -> tuple[FqtTensor, ...]:
         """The trained tensors, input to output."""
         return trained_tensors(self.network, self.trained, bool(self.settings.train_bias))
 
@@ -84,8 +84,10 @@ class FqtPlan(MethodPlan):
     def memory(self, slots: int) -> Plan:
         """Return the memory plan of docs/arithmetic-fqt.md, section 10."""
         passing = _passing(self.network, self.backward, self.trained)
-        buffers = tuple(Buffer.of(name, size, span) for name, size, span in passing if span is not None)
-        return Plan.of(self._standing(slots), self.backward.slot(self.backward.first), Layout([Start(0, (), buffers)]))
+        buffers = tuple(ArenaBuffer.of(name, size, span) for name, size, span in passing if span is not None)
+        return Plan.of(
+            self._standing(slots), self.backward.slot(self.backward.first), ArenaLayout([Start(0, (), buffers)])
+        )
 
     def _standing(self, slots: int) -> Iterator[tuple[str, int]]:
         """Yield name and size of what lives through all of training."""

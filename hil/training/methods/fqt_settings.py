@@ -29,7 +29,7 @@ CAUSES = {
 
 
 @dataclass(frozen=True)
-class Settings(FqtFields):
+class FqtSettings(FqtFields):
     """Settings of FQT; methods.toml describes each."""
 
     def check_together(self) -> None:
@@ -63,7 +63,7 @@ def configuration_of(formats: Sequence[Format]) -> str | None:
     return "float32" if tuple(formats) == (Format.FLOAT32,) else "mixed"
 
 
-def check(graph: Graph, variant: str, settings: Settings) -> None:
+def check(graph: Graph, variant: str, settings: FqtSettings) -> None:
     """Check a variant and its settings against a network.
 
     Raises:

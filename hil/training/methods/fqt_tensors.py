@@ -21,7 +21,7 @@ WEIGHTS, BIAS, RANGE = "weights", "bias", "range"
 
 
 @dataclass(frozen=True)
-class TrainedTensor:
+class FqtTensor:
     """One trained tensor: its name, its layer, and which part of the layer it is."""
 
     name: str
@@ -29,17 +29,17 @@ class TrainedTensor:
     part: str
 
 
-def trained_tensors(graph: Graph, trained: Sequence[int], train_bias: bool) -> tuple[TrainedTensor, ...]:
+def trained_tensors(graph: Graph, trained: Sequence[int], train_bias: bool) -> tuple[FqtTensor, ...]:
     """Return the trained tensors, input to output, for the indices of the trained layers."""
     found = []
     for index in range(min(trained), len(graph.layers)):
         layer = graph.layers[index]
         if index in trained:
-            found.append(TrainedTensor(layer.name, index, WEIGHTS))
+            found.append(FqtTensor(layer.name, index, WEIGHTS))
             if train_bias:
-                found.append(TrainedTensor(f"{layer.name}.bias", index, BIAS))
+                found.append(FqtTensor(f"{layer.name}.bias", index, BIAS))
         elif isinstance(layer, Affine8Node) and layer.op not in POOLS:
-            found.append(TrainedTensor(f"{layer.name}.range", index, RANGE))
+            found.append(FqtTensor(f"{layer.name}.range", index, RANGE))
     return tuple(found)
 
 
@@ -62,7 +62,7 @@ def array_of(layer: Node, part: str) -> np.ndarray:
     return own.weights
 
 
-def with_arrays(graph: Graph, tensors: Sequence[TrainedTensor], arrays: Sequence[np.ndarray]) -> Graph:
+def with_arrays(graph: Graph, tensors: Sequence[FqtTensor], arrays: Sequence[np.ndarray]) -> Graph:
     """Return the graph with other trained tensors; its scales follow from the new ranges."""
     layers = list(graph.layers)
     for tensor, array in zip(tensors, arrays, strict=True):

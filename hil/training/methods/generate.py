@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jinja2
 
-from hil.training.methods.settings import COMMON, Setting, described, sent, setting_tables
+from hil.training.methods.settings import COMMON, MethodSetting, described, sent, setting_tables
 
 TEMPLATES = {  # by the path of what is made from it, in the checkout
     "firmware/engine/common_settings.h": "common_settings.h.j2",
@@ -24,7 +24,7 @@ SOURCE = (
 LINE = 120
 C_TYPES = {"u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "f32": "float"}
 
-Settings = Mapping[str, Setting]
+Settings = Mapping[str, MethodSetting]
 
 
 def texts() -> dict[str, str]:
@@ -45,7 +45,7 @@ def texts() -> dict[str, str]:
     return {path: environment.get_template(name).render(values) for path, name in TEMPLATES.items()}
 
 
-def bounds(setting: Setting) -> tuple[int, int]:
+def bounds(setting: MethodSetting) -> tuple[int, int]:
     """Return the least and the greatest value on the link as unsigned integers.
 
     For a float they are its bits in binary32: from 0 on, numbers are in the order of their bits.

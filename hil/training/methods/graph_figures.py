@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hil.training.graph.values import inference_peak
-from hil.training.methods.figures import CountedFigures, LeastCycles, Work, least_forward, least_moves
+from hil.training.methods.figures import CountedFigures, LeastCycles, StepWork, least_forward, least_moves
 from hil.training.methods.graph_plan import GraphPlan
 
 LARGEST_AT_REST = 126  # magnitude of a trained weight between steps
@@ -34,7 +34,7 @@ class GraphFigures(CountedFigures):
             "where weights rest in training.",
         )
 
-    def step_work(self) -> Work:
+    def step_work(self) -> StepWork:
         """Count the work of a step of `settings.batch` samples (docs/arithmetic-zeroth-order.md, section 7).
 
         The sparse form of DeepZero draws its coordinates; all of them are counted here.
@@ -49,7 +49,7 @@ class GraphFigures(CountedFigures):
             runs = [1 + settings.sides * settings.queries] * len(runs)
             for index in range(max(plan.by_nodes, default=-1) + 1):
                 runs[index] += 1
-        return Work.of(plan.network, [settings.batch * each for each in runs])
+        return StepWork.of(plan.network, [settings.batch * each for each in runs])
 
     def _layerwise(self, start: int, following: int, runs: list[int]) -> None:
         """Add the runs of one start: the queries of its layers, and the way to the following start."""

@@ -10,11 +10,11 @@ from typing import ClassVar
 from hil.training.formats.tflite8 import gradient_sums, input_error, work
 from hil.training.graph.file import file_size
 from hil.training.graph.graph import Graph
-from hil.training.graph.plan import Buffer, Layout, Plan, Span, Start, up
+from hil.training.graph.plan import ArenaBuffer, ArenaLayout, Plan, Span, Start, up
 from hil.training.graph.values import value_sizes
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.methods.graph_settings import GraphSettings
-from hil.training.methods.liveness import Liveness, Part
+from hil.training.methods.liveness import Liveness, RunPart
 from hil.training.methods.plan import MethodPlan
 
 CHAIN = 3  # layers of the longest chain
@@ -97,19 +97,19 @@ def _memory(plan: GraphPlan, slots: int) -> Plan:
 
 
 @lru_cache(maxsize=32)  # shared by both places of the file, all boards, and variants that differ in other settings
-def _layout(kind: type[GraphPlan], graph: Graph, settings: GraphSettings, consumed: bool) -> Layout:
+def _layout(kind: type[GraphPlan], graph: Graph, settings: GraphSettings, consumed: bool) -> ArenaLayout:
     plan = kind(graph, settings)
-    return Layout(_start(plan, part, consumed) for part in plan.liveness.starts)
+    return ArenaLayout(_start(plan, part, consumed) for part in plan.liveness.starts)
 
 
-def _start(plan: GraphPlan, part: Part, consumed: bool) -> Start:
+def _start(plan: GraphPlan, part: RunPart, consumed: bool) -> Start:
     """Return what a start needs; the input is kept where the memory of a sample is used again."""
     liveness, sizes = plan.liveness, value_sizes(plan.network)
     kept = (value for value in range(not consumed, part.first + 1) if liveness.keeps(part, value))
     return Start(
         part.first,
-        tuple(Buffer.of(f"value[{value}]", sizes[value], liveness.kept(part, value)) for value in kept),
-        tuple(Buffer.of(name, size, span) for name, size, span in _passing(plan, part, sizes) if span is not None),
+        tuple(ArenaBuffer.of(f"value[{value}]", sizes[value], liveness.kept(part, value)) for value in kept),
+        tuple(ArenaBuffer.of(name, size, span) for name, size, span in _passing(plan, part, sizes) if span is not None),
         part.prefix,
     )
 
@@ -132,7 +132,7 @@ def _standing(plan: GraphPlan, slots: int, consumed: bool) -> Iterator[tuple[str
     yield from plan.gradient_buffers()
 
 
-def _passing(plan: GraphPlan, part: Part, sizes: list[int]) -> Passing:
+def _passing(plan: GraphPlan, part: RunPart, sizes: list[int]) -> Passing:
     """Yield what lives while layers run, in the order of the table."""
     liveness = plan.liveness
     for value in range(part.first + 1, part.end + 1):
@@ -143,7 +143,7 @@ def _passing(plan: GraphPlan, part: Part, sizes: list[int]) -> Passing:
         yield from _errors(plan.network, liveness.backward, sizes)
 
 
-def _works(graph: Graph, liveness: Liveness, part: Part) -> Passing:
+def _works(graph: Graph, liveness: Liveness, part: RunPart) -> Passing:
     for index in range(part.first, part.end):
         layer = graph.layers[index]
         if layer.own is not None:
@@ -152,7 +152,7 @@ def _works(graph: Graph, liveness: Liveness, part: Part) -> Passing:
             yield f"work[{index}]", work(layer, second, third), liveness.runs(part, index)
 
 
-def _gradients(plan: GraphPlan, part: Part) -> Passing:
+def _gradients(plan: GraphPlan, part: RunPart) -> Passing:
     layers, settings, liveness = plan.network.layers, plan.settings, plan.liveness
     by_nodes = [index for index in plan.trained if index in plan.by_nodes]
     for index in by_nodes:

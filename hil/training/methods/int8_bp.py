@@ -11,7 +11,7 @@ import numpy as np
 
 from hil.training.graph.values import inference_peak, value_sizes
 from hil.training.methods.backward_pass import BackwardPass, check_passable
-from hil.training.methods.figures import Work
+from hil.training.methods.figures import StepWork
 from hil.training.methods.graph_figures import GraphFigures
 from hil.training.methods.graph_method import GraphMethod, GraphRequest
 from hil.training.methods.graph_plan import GraphPlan
@@ -59,7 +59,7 @@ class BpFigures(GraphFigures):
 
     plan: BpPlan
 
-    def step_work(self) -> Work:
+    def step_work(self) -> StepWork:
         """Count the clean passes, and the errors and gradients backward (docs/arithmetic-tflite.md, section 7.5)."""
         plan, backward, batch, macs = self.plan, self.plan.backward, self.plan.settings.batch, 0
         for index, layer in enumerate(plan.network.layers):
@@ -67,7 +67,7 @@ class BpFigures(GraphFigures):
             errors = reached and backward.has_error(layer.reads[0])
             gradients = reached and index in plan.trained and plan.settings.trains_weights
             macs += batch * layer.macs * (1 + errors + gradients)
-        return Work(tuple(batch * (1 + (index in backward.reached)) for index in range(len(plan.layers))), macs)
+        return StepWork(tuple(batch * (1 + (index in backward.reached)) for index in range(len(plan.layers))), macs)
 
     def training_bytes(self) -> int:
         """Return the bytes of parameters, the peak of inference, saved values and the largest gradient in 8 bits."""

@@ -15,7 +15,7 @@ LONGEST_ROW = 65535  # positions of a ring
 
 
 @dataclass(frozen=True)
-class Part:
+class RunPart:
     """What is run at a time: the layers first..end - 1; only the clean prefix does not run to the last layer."""
 
     first: int
@@ -49,8 +49,8 @@ class Liveness:
         if backward:
             self.joined = {index for index in self.joined if index < self.trained[0]}
         firsts = sorted({self.first(index) for index in self.trained}) if self.layerwise else [0]
-        prefix = [Part(0, firsts[0], prefix=True)] if firsts[0] else []
-        self.starts = (*prefix, *(Part(first, self.n) for first in firsts))
+        prefix = [RunPart(0, firsts[0], prefix=True)] if firsts[0] else []
+        self.starts = (*prefix, *(RunPart(first, self.n) for first in firsts))
         readers = (graph.last_use(value) for value in range(self.n + 1))
         self._last_use = [last if last == self.n else self.last(last) for last in readers]
 
@@ -70,17 +70,17 @@ class Liveness:
         """Return whether a value ever exists whole."""
         return value not in self.joined
 
-    def keeps(self, start: Part, value: int) -> bool:
+    def keeps(self, start: RunPart, value: int) -> bool:
         """Return whether a start keeps a value that was made before it."""
         return value - 1 < start.first <= self._last_use[value] and self.whole(value)
 
-    def kept(self, start: Part, value: int) -> Span:
+    def kept(self, start: RunPart, value: int) -> Span:
         """While a value that is kept has to stay."""
         if self.backward:
             return -1, self._last_slot(value)
         return -1, min(self._last_use[value], start.end) if start.prefix else self.n + 1
 
-    def value(self, start: Part, value: int) -> Span | None:
+    def value(self, start: RunPart, value: int) -> Span | None:
         """From the group that makes a value to the last that reads it."""
         maker = value - 1
         if not start.first <= maker < start.end or not self.whole(value):
@@ -94,17 +94,17 @@ class Liveness:
         back = self.backward.last_read(value) if self.backward else None
         return self._last_use[value] if back is None else back
 
-    def runs(self, start: Part, index: int) -> Span | None:
+    def runs(self, start: RunPart, index: int) -> Span | None:
         """While a layer's group runs."""
         return (self.first(index), self.last(index)) if start.first <= index < start.end else None
 
-    def to_gradient(self, start: Part, index: int) -> Span | None:
+    def to_gradient(self, start: RunPart, index: int) -> Span | None:
         """From a trained layer's turn to its gradient."""
         if not self.layerwise:
             return index, index
         return (start.first, self.n + 1) if self._has_turn(start, index) else None
 
-    def gradient(self, start: Part, index: int) -> Span | None:
+    def gradient(self, start: RunPart, index: int) -> Span | None:
         """While a trained layer's gradient is made."""
         if self.backward:
             return self.backward.sums(index)
@@ -112,7 +112,7 @@ class Liveness:
             return index, index
         return (self.n + 1, self.n + 1) if self._has_turn(start, index) else None
 
-    def _has_turn(self, start: Part, index: int) -> bool:
+    def _has_turn(self, start: RunPart, index: int) -> bool:
         return not start.prefix and self.first(index) == start.first
 
 

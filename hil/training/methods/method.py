@@ -25,7 +25,7 @@ class Method(ABC):
         name: in `TrialSpec.method`.
         docs: the page that defines it.
         loop: name of the training loop in the reference and in the firmware; several methods may share one.
-        reference: class of the loop, a `hil.training.reference.methods.Reference`, as `module:Class`.
+        reference: class of the loop, a `hil.training.reference.methods.MethodReference`, as `module:Class`.
         format: of the networks that it trains (`trains` has those of a method of several).
         kind: class of its settings; its `table` describes each (methods.toml).
         plan_of, request_of, figures_of: classes of its plan, its request and its figures.

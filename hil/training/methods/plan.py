@@ -17,7 +17,7 @@ from hil.training.graph.plan import Plan
 
 
 @dataclass(frozen=True)
-class Tensor:
+class PlannedTensor:
     """A trained tensor: its name, and its type and number of elements."""
 
     name: str
@@ -71,9 +71,9 @@ class MethodPlan(ABC):
         )
 
     @cached_property
-    def tensors(self) -> tuple[Tensor, ...]:
+    def tensors(self) -> tuple[PlannedTensor, ...]:
         """What is trained, input to output."""
-        return tuple(Tensor(name, array.dtype.name, array.size) for name, array in self.arrays)
+        return tuple(PlannedTensor(name, array.dtype.name, array.size) for name, array in self.arrays)
 
     def with_arrays(self, arrays: Sequence[np.ndarray]) -> Graph:
         """Return the network with other trained tensors, in the order of `arrays` and in any shape."""

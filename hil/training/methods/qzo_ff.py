@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from hil.training.graph.graph import Format, Graph
 from hil.training.graph.values import inference_peak
 from hil.training.methods import qzo_ff_refusals
-from hil.training.methods.figures import CountedFigures, LeastCycles, Work, least_forward, least_moves
+from hil.training.methods.figures import CountedFigures, LeastCycles, StepWork, least_forward, least_moves
 from hil.training.methods.method import Method
 from hil.training.methods.qzo_ff_plan import DIRECTION_BYTES, QzoFfPlan
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import trained_tensors
 from hil.training.methods.request import MethodRequest
 
@@ -24,11 +24,11 @@ class QzoFfRequest(MethodRequest):
 
     plan: QzoFfPlan
 
-    def fault_of_weights(self, settings: Settings) -> str:
+    def fault_of_weights(self, settings: QzoFfSettings) -> str:
         """Name a threshold that selects no weight, or a normalised rate that rounds to nothing, with these weights."""
         return qzo_ff_refusals.fault_of_weights(self.plan.network, settings, self.plan.trained_tensors)
 
-    def kept_state(self, settings: Settings) -> tuple[str, str] | None:
+    def kept_state(self, settings: QzoFfSettings) -> tuple[str, str] | None:
         """Momentum, moments, or a mask that depends on the first weights."""
         if settings.guide:
             return "the momentum of guided sampling", "set guide to 0"
@@ -49,10 +49,10 @@ class QzoFfFigures(CountedFigures):
 
     plan: QzoFfPlan
 
-    def step_work(self) -> Work:
+    def step_work(self) -> StepWork:
         """Return the passes of a step: every layer of every sample in each."""
         runs = self.request.passes() * self.plan.settings.batch
-        return Work.of(self.plan.network, [runs] * len(self.plan.layers))
+        return StepWork.of(self.plan.network, [runs] * len(self.plan.layers))
 
     def formula(self) -> dict[str, Any]:
         """Return the memory beyond the samples: the peak of inference, trained tensors, states and signs."""
@@ -99,9 +99,9 @@ class QzoFf(Method):
     name = "qzo-ff"
     docs = "docs/arithmetic-qzo-ff.md"
     loop = "qzo-ff"
-    reference = "hil.training.reference.methods.qzo_ff:QzoFf"
+    reference = "hil.training.reference.methods.qzo_ff:QzoFfReference"
     format = Format.W16A8
-    kind = Settings
+    kind = QzoFfSettings
     plan_of = QzoFfPlan
     request_of = QzoFfRequest
     figures_of = QzoFfFigures
@@ -122,13 +122,13 @@ class QzoFf(Method):
     smaller = "linear-probe or last-3, which train fewer layers, no guide or adamw, or a smaller network"
     cell: ClassVar[Mapping[str, Any]] = {"batch": 2, "steps": 2}
 
-    settings: Settings
+    settings: QzoFfSettings
 
     @classmethod
     def on(cls, network: Graph, variant: str, **settings: Any) -> QzoFf:
         """Return the method in a variant on a network; arguments and errors as of `Method`."""
         cls.check_variant(variant)
-        Settings.check_names(settings)
-        chosen = Settings(**{**cls.variants[variant], **settings})
+        QzoFfSettings.check_names(settings)
+        chosen = QzoFfSettings(**{**cls.variants[variant], **settings})
         qzo_ff_refusals.check(network, chosen, trained_tensors(network, chosen))
         return cls(network, chosen)

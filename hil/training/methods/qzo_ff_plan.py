@@ -8,10 +8,10 @@ from functools import cached_property
 
 from hil.training.formats import kernels_of
 from hil.training.graph.file import file_size
-from hil.training.graph.plan import Buffer, Layout, Plan, Start, up
+from hil.training.graph.plan import ArenaBuffer, ArenaLayout, Plan, Start, up
 from hil.training.methods.plan import MethodPlan
-from hil.training.methods.qzo_ff_settings import Settings
-from hil.training.methods.qzo_ff_tensors import TrainedTensor, trained_tensors
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
+from hil.training.methods.qzo_ff_tensors import QzoFfTensor, trained_tensors
 
 NOISE_BYTES = 4096  # the pool, or the pool as moves of the weights of one tensor
 DIRECTION_BYTES = 8  # a state and a sign
@@ -21,10 +21,10 @@ DIRECTION_BYTES = 8  # a state and a sign
 class QzoFfPlan(MethodPlan):
     """The plan: weights and, if they are trained, biases of the last layers."""
 
-    settings: Settings
+    settings: QzoFfSettings
 
     @cached_property
-    def trained_tensors(self) -> tuple[TrainedTensor, ...]:
+    def trained_tensors(self) -> tuple[QzoFfTensor, ...]:
         """The trained tensors with the value of their steps."""
         return trained_tensors(self.network, self.settings)
 
@@ -37,7 +37,7 @@ class QzoFfPlan(MethodPlan):
         """Return the memory plan of docs/memory.md."""
         between = len(self.layers) + 1  # the slot between two passes, and of the end of the step
         start = Start(0, (), tuple(self._passing(between)))
-        return Plan.of(self._standing(slots), between, Layout([start]))
+        return Plan.of(self._standing(slots), between, ArenaLayout([start]))
 
     def slots(self) -> tuple[str, ...]:
         """Return every layer, the loss, and what is between passes."""
@@ -71,10 +71,10 @@ class QzoFfPlan(MethodPlan):
         if settings.optimizer == "adamw":
             yield from ((f"moments[{index}]", 8 * count) for index, count in elements.items())
 
-    def _passing(self, between: int) -> Iterator[Buffer]:
+    def _passing(self, between: int) -> Iterator[ArenaBuffer]:
         """Yield what lives while layers run, or between passes, in the order of the table."""
         for index, layer in enumerate(self.network.layers):
-            yield Buffer.of(f"value[{index + 1}]", layer.out_size, (index, self.network.last_use(index + 1)))
+            yield ArenaBuffer.of(f"value[{index + 1}]", layer.out_size, (index, self.network.last_use(index + 1)))
         for index, layer in enumerate(self.network.layers):
-            yield Buffer.of(f"work[{index}]", kernels_of(layer.format).work(layer), (index, index))
-        yield Buffer.of("noise", NOISE_BYTES, (between, between))
+            yield ArenaBuffer.of(f"work[{index}]", kernels_of(layer.format).work(layer), (index, index))
+        yield ArenaBuffer.of("noise", NOISE_BYTES, (between, between))

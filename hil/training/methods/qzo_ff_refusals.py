@@ -13,13 +13,13 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.graph import Format, Graph
 from hil.training.graph.node import W16A8Parameters, WithBias
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import (
     LARGEST_TABLE,
     LARGEST_Z,
     MOST_STEPS,
     F,
-    TrainedTensor,
+    QzoFfTensor,
     largest_gradient,
     quotient,
     rounded_shift,
@@ -27,10 +27,10 @@ from hil.training.methods.qzo_ff_tensors import (
 from hil.training.methods.request import fault_of_step
 
 SHOWS_NOTHING = 127  # w_max: that weights of 8 bits do not move is what they are for
-Acts = Callable[[TrainedTensor], bool]
+Acts = Callable[[QzoFfTensor], bool]
 
 
-def still(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) -> dict[str, list[str]]:
+def still(graph: Graph, settings: QzoFfSettings, tensors: Sequence[QzoFfTensor]) -> dict[str, list[str]]:
     """Return the names of the tensors in which a setting rounds to nothing, by setting."""
     acting = _acting(settings)
     if _has_normalised_steps(settings):
@@ -39,7 +39,7 @@ def still(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) ->
     return {name: names for name, names in found.items() if names}
 
 
-def check(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) -> None:
+def check(graph: Graph, settings: QzoFfSettings, tensors: Sequence[QzoFfTensor]) -> None:
     """Check settings against the weights of a network.
 
     Raises:
@@ -60,7 +60,7 @@ def check(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) ->
         raise RigError(fault)
 
 
-def fault_of_weights(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) -> str:
+def fault_of_weights(graph: Graph, settings: QzoFfSettings, tensors: Sequence[QzoFfTensor]) -> str:
     """Return why settings that depend on the first weights cannot train them, a sentence; empty if they can."""
     if _has_normalised_steps(settings) and _may_not_be_still(tensors):
         least, name = min((_least_normalised_rate(graph, settings, tensor), tensor.name) for tensor in tensors)
@@ -74,16 +74,16 @@ def fault_of_weights(graph: Graph, settings: Settings, tensors: Sequence[Trained
     return _fault_of_threshold(graph, settings, tensors)
 
 
-def _may_not_be_still(tensors: Sequence[TrainedTensor]) -> bool:
+def _may_not_be_still(tensors: Sequence[QzoFfTensor]) -> bool:
     return any(tensor.largest != SHOWS_NOTHING for tensor in tensors if not tensor.is_bias)
 
 
-def _has_normalised_steps(settings: Settings) -> bool:
+def _has_normalised_steps(settings: QzoFfSettings) -> bool:
     """Return whether the norm of the weights decides how long a plain step is."""
     return bool(settings.normalise) and settings.optimizer == "plain"
 
 
-def _least_normalised_rate(graph: Graph, settings: Settings, tensor: TrainedTensor) -> float:
+def _least_normalised_rate(graph: Graph, settings: QzoFfSettings, tensor: QzoFfTensor) -> float:
     """Return the rate from which a large gradient moves an element of a tensor in the first step."""
     own = graph.own_of(W16A8Parameters)[tensor.layer]
     weights = own.weights.astype(np.int64)
@@ -98,7 +98,7 @@ def _least_normalised_rate(graph: Graph, settings: Settings, tensor: TrainedTens
     return 16 * float(tensor.unit) / (LARGEST_TABLE[settings.distribution] * norm)
 
 
-def _check_floats(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) -> None:
+def _check_floats(graph: Graph, settings: QzoFfSettings, tensors: Sequence[QzoFfTensor]) -> None:
     """Check settings of the yardstick in `float32` (docs/arithmetic-qzo-ff.md, section 10)."""
     named = []
     for tensor in tensors:
@@ -113,7 +113,7 @@ def _check_floats(graph: Graph, settings: Settings, tensors: Sequence[TrainedTen
             raise RigError(_nothing_selected(graph, settings, largest))
 
 
-def _acting(settings: Settings) -> dict[str, Acts]:
+def _acting(settings: QzoFfSettings) -> dict[str, Acts]:
     """Return whether a setting acts in a tensor, by setting."""
     found: dict[str, Acts] = {"epsilon": lambda tensor: tensor.epsilon_steps(settings) != 0}
     if settings.has_sharpness:
@@ -123,7 +123,7 @@ def _acting(settings: Settings) -> dict[str, Acts]:
     return found
 
 
-def _still_sentence(name: str, settings: Settings, tensors: Sequence[TrainedTensor]) -> str:
+def _still_sentence(name: str, settings: QzoFfSettings, tensors: Sequence[QzoFfTensor]) -> str:
     finest = min(tensors, key=lambda tensor: tensor.unit)
     unit, where = float(finest.unit), f"every trained tensor; in {finest.name}, whose step is the smallest"
     if name == "eta" and settings.optimizer == "plain":
@@ -140,12 +140,12 @@ def _still_sentence(name: str, settings: Settings, tensors: Sequence[TrainedTens
     return _larger(name, settings, where, unit, f"just above {unit / 2:.3g}")
 
 
-def _larger(name: str, settings: Settings, where: str, unit: float, acts: str) -> str:
+def _larger(name: str, settings: QzoFfSettings, where: str, unit: float, acts: str) -> str:
     value = getattr(settings, name)
     return f"setting {name} is {value}, which rounds to nothing in {where} ({unit:.3g}), it acts {acts}: choose more."
 
 
-def _check_reach(tensor: TrainedTensor, settings: Settings) -> None:
+def _check_reach(tensor: QzoFfTensor, settings: QzoFfSettings) -> None:
     epsilon, rho = tensor.epsilon_steps(settings), tensor.rho_steps(settings)
     most = tensor.largest // 2
     alone = rounded_shift(LARGEST_Z * epsilon, 5)
@@ -163,7 +163,7 @@ def _check_reach(tensor: TrainedTensor, settings: Settings) -> None:
             )
 
 
-def _fault_of_threshold(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) -> str:
+def _fault_of_threshold(graph: Graph, settings: QzoFfSettings, tensors: Sequence[QzoFfTensor]) -> str:
     """Return that a threshold selects no weight, a sentence; empty if it selects one, or there is none."""
     if settings.sparse != "threshold":
         return ""
@@ -178,7 +178,7 @@ def _fault_of_threshold(graph: Graph, settings: Settings, tensors: Sequence[Trai
     return _nothing_selected(graph, settings, largest)
 
 
-def _nothing_selected(graph: Graph, settings: Settings, largest: float) -> str:
+def _nothing_selected(graph: Graph, settings: QzoFfSettings, largest: float) -> str:
     return (
         f"setting threshold is {settings.threshold}, which selects no weight of {graph.name}: its largest trained "
         f"weight is {largest:.3g}, choose at most that."

@@ -12,7 +12,7 @@ from hil.training.methods.settings_fields import QzoFfFields
 
 
 @dataclass(frozen=True)
-class Settings(QzoFfFields):
+class QzoFfSettings(QzoFfFields):
     """Settings of QZO-FF; methods.toml describes each."""
 
     def check_together(self) -> None:

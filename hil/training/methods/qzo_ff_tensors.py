@@ -9,7 +9,7 @@ import numpy as np
 
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import W16A8Parameters
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 
 F = np.float32
 FRACTION = 5  # bits: the number z stands for z / 32
@@ -52,7 +52,7 @@ def quotient(value: float, unit: np.float32) -> int:
 
 
 @dataclass(frozen=True)
-class TrainedTensor:
+class QzoFfTensor:
     """A trained tensor.
 
     Attributes:
@@ -69,26 +69,26 @@ class TrainedTensor:
     unit: np.float32
     largest: int
 
-    def epsilon_steps(self, settings: Settings) -> int:
+    def epsilon_steps(self, settings: QzoFfSettings) -> int:
         """Return eps_q."""
         return quotient(settings.epsilon, self.unit)
 
-    def rho_steps(self, settings: Settings) -> int:
+    def rho_steps(self, settings: QzoFfSettings) -> int:
         """Return rho_q; 0 without sharpness."""
         return quotient(settings.rho, self.unit)
 
-    def reach(self, settings: Settings) -> int:
+    def reach(self, settings: QzoFfSettings) -> int:
         """Return how far perturbations may move an element."""
         return sum(
             rounded_shift(LARGEST_Z * steps, FRACTION)
             for steps in (self.epsilon_steps(settings), self.rho_steps(settings))
         )
 
-    def limit(self, settings: Settings) -> int:
+    def limit(self, settings: QzoFfSettings) -> int:
         """Return W, the largest magnitude of an element at rest."""
         return self.largest - self.reach(settings)
 
-    def rate_acts(self, settings: Settings, directions: int) -> bool:
+    def rate_acts(self, settings: QzoFfSettings, directions: int) -> bool:
         """Return whether a large gradient of so many directions moves an element at the rate eta."""
         if settings.optimizer == "adamw":
             return quotient(settings.eta, self.unit) != 0
@@ -101,18 +101,18 @@ def largest_gradient(distribution: str, directions: int) -> int:
     return math.isqrt(LARGEST_TABLE[distribution] ** 2 // directions)
 
 
-def trained_tensors(graph: Graph, settings: Settings) -> tuple[TrainedTensor, ...]:
+def trained_tensors(graph: Graph, settings: QzoFfSettings) -> tuple[QzoFfTensor, ...]:
     """Return the trained tensors, input to output: of each layer its weights, then its biases if they are trained."""
     found = []
     for index in settings.trained(graph):
         layer, own = graph.layers[index], graph.own[index]
         if not isinstance(own, W16A8Parameters):
             names = (layer.name, f"{layer.name}.bias")[: 1 + settings.train_bias]
-            found += [TrainedTensor(name, index, name != layer.name, F(1), 0) for name in names]
+            found += [QzoFfTensor(name, index, name != layer.name, F(1), 0) for name in names]
             continue
         scale = F(own.scale)
-        found.append(TrainedTensor(layer.name, index, False, scale, own.largest))
+        found.append(QzoFfTensor(layer.name, index, False, scale, own.largest))
         if settings.train_bias:
             unit = F(graph.scale_of(layer.reads[0])) * scale
-            found.append(TrainedTensor(f"{layer.name}.bias", index, True, unit, LARGEST_BIAS))
+            found.append(QzoFfTensor(f"{layer.name}.bias", index, True, unit, LARGEST_BIAS))
     return tuple(found)

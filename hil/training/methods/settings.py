@@ -24,7 +24,7 @@ Chosen = TypeVar("Chosen", bound="MethodSettings")
 
 
 @dataclass(frozen=True)
-class Setting:
+class MethodSetting:
     """One setting; methods.toml explains the fields. `numbers` has those of the words on the link."""
 
     name: str
@@ -74,7 +74,7 @@ class Setting:
 
 
 @cache
-def described(table: str) -> dict[str, Setting]:
+def described(table: str) -> dict[str, MethodSetting]:
     """Return the settings of a table of methods.toml by name; those of `common` with what the table changes."""
     found = {}
     for name, own in _tables()[table].items():
@@ -83,7 +83,7 @@ def described(table: str) -> dict[str, Setting]:
         its: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in rows.items()}
         words = its["words"] = _words(its, table)
         all_words = _words(common, COMMON) or words
-        found[name] = Setting(name, numbers=tuple(all_words.index(word) for word in words), **its)
+        found[name] = MethodSetting(name, numbers=tuple(all_words.index(word) for word in words), **its)
     return found
 
 
@@ -117,12 +117,12 @@ def _tables() -> dict[str, Any]:
     return read_toml(FILE, SMALL_TEXT, "install trainrig again")[1]
 
 
-def sent(table: Mapping[str, Setting]) -> dict[str, Setting]:
+def sent(table: Mapping[str, MethodSetting]) -> dict[str, MethodSetting]:
     """Return the settings of the request `configure` for a table, by name in their order there."""
     return {**described(COMMON), **table}
 
 
-def configure_fields(table: Mapping[str, Setting], numbers: Mapping[str, Any]) -> dict[str, Any]:
+def configure_fields(table: Mapping[str, MethodSetting], numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the request `configure` from the values of `sent(table)` as the link has them."""
     kinds = "".join(FORMATS[setting.type] for setting in sent(table).values())
     body = struct.pack(f"<{kinds}", *(numbers[name] for name in sent(table)))
@@ -132,7 +132,7 @@ def configure_fields(table: Mapping[str, Setting], numbers: Mapping[str, Any]) -
 class MethodSettings:
     """The base of the settings of a method: a frozen dataclass whose fields are those of its table of descriptions."""
 
-    table: ClassVar[Mapping[str, Setting]]
+    table: ClassVar[Mapping[str, MethodSetting]]
 
     def __post_init__(self) -> None:
         for name, setting in self.table.items():

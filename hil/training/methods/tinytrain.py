@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from hil.training.methods.figures import Work
+from hil.training.methods.figures import StepWork
 from hil.training.methods.graph_settings import LIMITS, GraphSettings
 from hil.training.methods.int8_bp import BpFigures, BpPlan, BpRequest, Int8Bp
 from hil.training.methods.tinytrain_costs import NUMBER_BYTES, Costs
@@ -51,10 +51,10 @@ class TinyTrainFigures(BpFigures):
 
     plan: TinyTrainPlan
 
-    def step_work(self) -> Work:
+    def step_work(self) -> StepWork:
         """Return the most that a trained step may take: the work budget, and errors down to the first trained layer."""
         batch, costs = self.plan.settings.batch, self.plan.costs
-        return Work(costs.step_work(batch, None).runs, batch * (self.plan.network.macs + costs.most_work))
+        return StepWork(costs.step_work(batch, None).runs, batch * (self.plan.network.macs + costs.most_work))
 
     def work(self) -> None:
         """Return None: samples decide how far the errors go."""
@@ -74,7 +74,7 @@ class TinyTrain(Int8Bp):
     name = "tinytrain"
     docs = "docs/arithmetic-tinytrain.md"
     loop = "tinytrain"
-    reference = "hil.training.reference.methods.tinytrain:TinyTrain"
+    reference = "hil.training.reference.methods.tinytrain:TinyTrainReference"
     plan_of = TinyTrainPlan
     request_of = TinyTrainRequest
     figures_of = TinyTrainFigures

@@ -10,7 +10,7 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.graph import Graph, Op
 from hil.training.methods.backward_pass import BackwardPass
-from hil.training.methods.figures import Work
+from hil.training.methods.figures import StepWork
 from hil.training.methods.graph_settings import GraphSettings
 
 PARTS = 256  # of which work_budget and channels are shares
@@ -138,9 +138,9 @@ class Costs:
                 size += self.candidates[index].size
         return tuple(sorted(chosen))
 
-    def step_work(self, samples: int, chosen: Collection[int] | None) -> Work:
+    def step_work(self, samples: int, chosen: Collection[int] | None) -> StepWork:
         """Return the work of a step: trained with these chosen layers, or a ranking step where they are None."""
         first = self.first if chosen is None else min(chosen)
         backward = self.error_macs(first) if chosen is None else self.work(chosen)
         runs = (1 + (index in self.reached and index >= first) for index in range(len(self._graph.layers)))
-        return Work(tuple(samples * each for each in runs), samples * (self._graph.macs + backward))
+        return StepWork(tuple(samples * each for each in runs), samples * (self._graph.macs + backward))

@@ -19,7 +19,7 @@ from hil.training.tflite.blocks import by_map
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedTree:
     """A published network: the name of its tree, and its blocks (`by_map`); empty: those of the tree."""
 
     tree: str
@@ -27,8 +27,8 @@ class Published:
 
 
 NEW_HEADS = {
-    "mcunet-in1-128": Published("mcunet-5fps", "conv1-pw9:1,pw10-pw17:2,pw18-pw19:3,pw20-fc1:4"),
-    "mbv2-w0.35": Published("mbv2-w0.35"),
+    "mcunet-in1-128": PublishedTree("mcunet-5fps", "conv1-pw9:1,pw10-pw17:2,pw18-pw19:3,pw20-fc1:4"),
+    "mbv2-w0.35": PublishedTree("mbv2-w0.35"),
 }
 
 

@@ -17,7 +17,7 @@ from hil.training.tflite.operators import KINDS
 from hil.training.tflite.runtimes import DEFAULT
 from hil.training.tflite.values import CURE, Value, grid_of, image_of
 from hil.training.tflite.walk import Walk
-from hil.training.tflite.weights import Source
+from hil.training.tflite.weights import WeightSource
 
 DEAD = "dead channels, whose factor is below 2^-32, so that their output is the zero point in the runtime, too"
 HALVED = "channels with a bias beyond 2^30, which have twice the scale here, so that their weights are rounded"
@@ -37,7 +37,7 @@ class Imported:
     """
 
     graph: Graph
-    sources: Mapping[int, Source]
+    sources: Mapping[int, WeightSource]
     tensors: tuple[int, ...]
     operators: tuple[str, ...]
     notes: tuple[str, ...]

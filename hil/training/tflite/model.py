@@ -11,7 +11,7 @@ ABSENT = -1  # the index of an optional input that is left out, such as a bias
 
 
 @dataclass(frozen=True, eq=False)
-class Tensor:
+class TfliteTensor:
     """One tensor.
 
     Attributes:
@@ -62,7 +62,7 @@ class Operator:
 class Model:
     """The only graph of a model."""
 
-    tensors: tuple[Tensor, ...]
+    tensors: tuple[TfliteTensor, ...]
     operators: tuple[Operator, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]

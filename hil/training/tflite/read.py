@@ -15,7 +15,7 @@ import numpy as np
 from hil.bounded_read import read_file
 from hil.errors import RigError, message_of
 from hil.optional_library import library
-from hil.training.tflite.model import Model, Operator, Tensor
+from hil.training.tflite.model import Model, Operator, TfliteTensor
 from hil.training.tflite.options import OPTIONS
 
 LARGEST = 64 << 20  # bytes of a file: boards have flash for 8 MB
@@ -84,7 +84,7 @@ class _Reader:
         ends = (_ends(graph, "Inputs", len(tensors)), _ends(graph, "Outputs", len(tensors)))
         return Model(tensors, operators, *ends)
 
-    def _tensor(self, tensor: Any, index: int) -> Tensor:
+    def _tensor(self, tensor: Any, index: int) -> TfliteTensor:
         shape = _numbers(tensor, "Shape", MOST_AXES, "axes")
         signature = _numbers(tensor, "ShapeSignature", MOST_AXES, "axes")
         if any(size < 0 for size in shape):
@@ -94,7 +94,7 @@ class _Reader:
         scale = quantization.ScaleAsNumpy() if has_scale else np.zeros(0, np.float32)
         has_zero = quantization is not None and quantization.ZeroPointLength()
         buffer = tensor.Buffer()
-        return Tensor(
+        return TfliteTensor(
             index,
             shape,
             all(size >= 0 for size in signature[1:]),

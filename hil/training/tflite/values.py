@@ -10,7 +10,7 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.contents import LARGEST_SCALE, SMALLEST_SCALE
 from hil.training.graph.graph import Shape
-from hil.training.tflite.model import Operator, Tensor
+from hil.training.tflite.model import Operator, TfliteTensor
 
 QUANTIZE = "quantize the whole model to int8 (post-training integer quantization)"
 CURE = "convert the model again"
@@ -38,7 +38,7 @@ class Value:
     ended: bool = False
 
 
-def image_of(tensor: Tensor, node: object) -> Shape:
+def image_of(tensor: TfliteTensor, node: object) -> Shape:
     """Return height, width and channels of one sample; an axis of a series or of features is height or channels.
 
     Raises:
@@ -59,7 +59,7 @@ def image_of(tensor: Tensor, node: object) -> Shape:
     return (axes[0], axes[1], axes[2]) if len(axes) == 3 else (1, 1, prod(axes))
 
 
-def grid_of(tensor: Tensor, node: object) -> tuple[float, int]:
+def grid_of(tensor: TfliteTensor, node: object) -> tuple[float, int]:
     """Return scale and zero point of an int8 tensor that is computed.
 
     Raises:
@@ -75,7 +75,7 @@ def grid_of(tensor: Tensor, node: object) -> tuple[float, int]:
     return scale, zero
 
 
-def numbers_of(tensor: Tensor, operator: Operator) -> list[int]:
+def numbers_of(tensor: TfliteTensor, operator: Operator) -> list[int]:
     """Return the whole numbers of a constant.
 
     Raises:
@@ -87,7 +87,7 @@ def numbers_of(tensor: Tensor, operator: Operator) -> list[int]:
     return [int(number) for number in array_of(tensor, kinds[tensor.type], operator).reshape(-1)]
 
 
-def array_of(tensor: Tensor, kind: str, operator: object) -> np.ndarray:
+def array_of(tensor: TfliteTensor, kind: str, operator: object) -> np.ndarray:
     """Return a constant of an operator as an array of its shape, read only.
 
     Raises:

@@ -8,10 +8,10 @@ from hil.errors import RigError
 from hil.training.graph.graph import Op, Shape
 from hil.training.graph.node import Tflite8Node
 from hil.training.tflite.activations import activation_of, limits
-from hil.training.tflite.model import ABSENT, Model, Operator, Tensor
+from hil.training.tflite.model import ABSENT, Model, Operator, TfliteTensor
 from hil.training.tflite.runtimes import rounding_of
 from hil.training.tflite.values import CURE, Value, grid_of
-from hil.training.tflite.weights import Source
+from hil.training.tflite.weights import WeightSource
 
 
 @dataclass
@@ -35,10 +35,10 @@ class Walk:
     nodes: list[Tflite8Node] = field(default_factory=list)
     tensors: list[int] = field(default_factory=list)
     operators: list[str] = field(default_factory=list)
-    sources: dict[int, Source] = field(default_factory=dict)
+    sources: dict[int, WeightSource] = field(default_factory=dict)
     in_shape: Shape | None = None
 
-    def given(self, operator: Operator, place: int = 0) -> Tensor:
+    def given(self, operator: Operator, place: int = 0) -> TfliteTensor:
         """Return a tensor that an operator reads.
 
         Raises:
@@ -86,7 +86,7 @@ class Walk:
             return self.nodes[value.number - 1].out_shape
         return self.in_shape or value.shape
 
-    def out(self, operator: Operator) -> Tensor:
+    def out(self, operator: Operator) -> TfliteTensor:
         """Return the tensor that an operator makes."""
         return self.model.tensors[operator.outputs[0]]
 

@@ -12,14 +12,14 @@ from hil.training.graph.contents import LARGEST_BIAS, LARGEST_SCALE, SMALLEST_SC
 from hil.training.graph.factors import LARGEST_SHIFT, SMALLEST_SHIFT, multiplier_of
 from hil.training.graph.graph import Op
 from hil.training.graph.node import Tflite8Parameters
-from hil.training.tflite.model import ABSENT, Model, Operator, Tensor
+from hil.training.tflite.model import ABSENT, Model, Operator, TfliteTensor
 from hil.training.tflite.values import CURE, QUANTIZE, array_of
 
 FIRST_LAYER = (3, 1, 2, 0)  # a depthwise layer of one channel is a convolution
 
 
 @dataclass(frozen=True)
-class Source:
+class WeightSource:
     """Where weights and biases of a layer come from.
 
     Attributes:
@@ -56,7 +56,7 @@ class Constants:
     weights: np.ndarray
     bias: np.ndarray
     scale: np.ndarray
-    source: Source
+    source: WeightSource
 
 
 def constants_of(model: Model, operator: Operator, axis: int) -> Constants:
@@ -78,10 +78,10 @@ def constants_of(model: Model, operator: Operator, axis: int) -> Constants:
         count = int((weights == -128).sum())
         raise RigError(f"{operator} has {count:,} weights of -128: convert the model with weights in -127..127.")
     index = operator.inputs[2] if len(operator.inputs) > 2 else ABSENT
-    return Constants(weights, _biases(model, index, channels, operator), scale, Source(tensor.index, index))
+    return Constants(weights, _biases(model, index, channels, operator), scale, WeightSource(tensor.index, index))
 
 
-def _scales(tensor: Tensor, channels: int, axis: int, operator: Operator) -> np.ndarray:
+def _scales(tensor: TfliteTensor, channels: int, axis: int, operator: Operator) -> np.ndarray:
     count = len(tensor.scale)
     by_channel = count == channels and tensor.axis == axis
     if not (channels and (count == 1 or by_channel) and len(tensor.zero) == count):
@@ -103,7 +103,7 @@ def _biases(model: Model, index: int, channels: int, operator: Operator) -> np.n
 
 def layer_weights(
     constants: Constants, op: Op, is_first: bool, scales: tuple[float, float], operator: Operator
-) -> tuple[Tflite8Parameters, Source]:
+) -> tuple[Tflite8Parameters, WeightSource]:
     """Return weights, biases and factors of a layer.
 
     Args:
@@ -127,7 +127,7 @@ def layer_weights(
     dead = tuple(index for index, one in enumerate(factors) if one == 0 or math.frexp(one)[1] < SMALLEST_SHIFT)
     large = np.abs(constants.bias) > LARGEST_BIAS
     halved = tuple(int(index) for index in np.flatnonzero(large) if index not in dead)
-    source = Source(constants.source.weights, constants.source.bias, is_first, dead, halved)
+    source = WeightSource(constants.source.weights, constants.source.bias, is_first, dead, halved)
     axes = source.axes(op)
     weights = constants.weights if axes is None else constants.weights.transpose(axes)
     weights = weights[0] if op is Op.DEPTHWISE else weights
@@ -164,7 +164,7 @@ def _half(values: np.ndarray) -> np.ndarray:
 
 def tensors_of(
     op: Op,
-    source: Source,
+    source: WeightSource,
     first: Tflite8Parameters,
     trained: Tflite8Parameters,
     weights: np.ndarray,

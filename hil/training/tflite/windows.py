@@ -12,7 +12,7 @@ from hil.training.tflite.values import Value
 
 
 @dataclass(frozen=True)
-class Window:
+class KernelWindow:
     """Kernel, stride and padding above and left, each down and across, and height and width of the output."""
 
     kernel: tuple[int, int]
@@ -26,7 +26,7 @@ class Window:
         return (self.kernel, self.stride, self.pad) == ((1, 1), (1, 1), (0, 0))
 
 
-def window_of(operator: Operator, value: Value, kernel: tuple[int, int], out_shape: Shape) -> Window:
+def window_of(operator: Operator, value: Value, kernel: tuple[int, int], out_shape: Shape) -> KernelWindow:
     """Return the window of an operator that reads a value.
 
     Raises:
@@ -48,7 +48,7 @@ def window_of(operator: Operator, value: Value, kernel: tuple[int, int], out_sha
             "{} with a kernel of {} and a stride of {} does not make {} of {} with windows that all see some of it: "
             "convert the model again.".format(operator, *sizes)
         )
-    return Window(kernel, stride, (places[0][1], places[1][1]), (places[0][0], places[1][0]))
+    return KernelWindow(kernel, stride, (places[0][1], places[1][1]), (places[0][0], places[1][0]))
 
 
 def _axis(is_same: bool, kernel: int, stride: int, size: int, given: tuple[int, int]) -> tuple[int, int] | None:

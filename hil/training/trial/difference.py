@@ -20,12 +20,12 @@ from hil.link.replies import Stepped
 if TYPE_CHECKING:
     from hil.dut import CoreProbe
     from hil.images import Image
-    from hil.training.methods.plan import Tensor
+    from hil.training.methods.plan import PlannedTensor
     from hil.training.reference.methods import StepOutcome
 
 
 @dataclass(frozen=True)
-class Difference:
+class BoardDifference:
     """The first difference between board and reference.
 
     Attributes:
@@ -80,14 +80,18 @@ def differing_tensors(board: tuple[int, ...], reference: tuple[int, ...]) -> lis
 
 
 def first_digest(
-    step: int, tensors: Sequence[Tensor], board: tuple[int, ...], reference: tuple[int, ...], what: str = "weight"
-) -> Difference | None:
+    step: int,
+    tensors: Sequence[PlannedTensor],
+    board: tuple[int, ...],
+    reference: tuple[int, ...],
+    what: str = "weight",
+) -> BoardDifference | None:
     """Return the first of the trained tensors whose digests differ; None if all agree."""
     wrong = differing_tensors(board, reference)
     if not wrong:
         return None
     ours, theirs = (f"digest {digests[wrong[0]]:08X}" for digests in (board, reference))
-    return Difference(step, tensors[wrong[0]].name, None, ours, theirs, what)
+    return BoardDifference(step, tensors[wrong[0]].name, None, ours, theirs, what)
 
 
 def differing_terms(reply: Stepped, outcome: StepOutcome) -> list[tuple[str, float, float]]:
@@ -102,12 +106,12 @@ def differing_terms(reply: Stepped, outcome: StepOutcome) -> list[tuple[str, flo
     return terms
 
 
-def first_weight(step: int, layer: str, board: bytes, reference: np.ndarray) -> Difference:
+def first_weight(step: int, layer: str, board: bytes, reference: np.ndarray) -> BoardDifference:
     """Compare a fetched tensor with the reference's (any type and shape) and name the first element that differs."""
     found = first_element(np.frombuffer(board, reference.dtype), reference.reshape(-1))
     if found is None:
-        return Difference(step, layer, None, "another digest", "its digest", "weight")
-    return Difference(step, layer, *found, "weight")
+        return BoardDifference(step, layer, None, "another digest", "its digest", "weight")
+    return BoardDifference(step, layer, *found, "weight")
 
 
 def first_element(ours: np.ndarray, theirs: np.ndarray) -> tuple[int, float | str, float | str] | None:

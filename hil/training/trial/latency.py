@@ -9,8 +9,8 @@ from hil.link.replies import MOST_LAPS as RUN_STEPS
 from hil.link.replies import Stepped
 from hil.quantity import Provenance
 from hil.training.trial.board_step import autonomous_run
-from hil.training.trial.latency_counts import Latency
-from hil.training.trial.latency_figures import Booking
+from hil.training.trial.latency_counts import CountedLatency
+from hil.training.trial.latency_figures import BookingCost
 from hil.training.trial.second_sources.checks import RunCycles
 from hil.training.trial.second_sources.cycles import STEP_PHASES as LAP_PHASES
 from hil.training.trial.spec import LatencySteps
@@ -35,7 +35,9 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
             "latency", "a streamed batch cannot be trained while the line is silent: choose one that the board holds."
         )
     word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
-    latency = Latency(Booking.of(trial.checks.bookings(outcome.profile)), trial.device.identity.counter, word)
+    latency = CountedLatency(
+        BookingCost.of(trial.checks.bookings(outcome.profile)), trial.device.identity.counter, word
+    )
     if wanted.layers:
         names = prepared.method.plan.layers
         latency.layers = {direction: {name: [] for name in names} for direction in ("forward", "backward")}
@@ -48,7 +50,7 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
     outcome.latency = latency
 
 
-def _run(trial: LockStep, latency: Latency, steps: int) -> None:
+def _run(trial: LockStep, latency: CountedLatency, steps: int) -> None:
     """Train some steps on board and reference, and store the board's counts."""
     timed, longest = trial.checks.timed(), max(latency.laps["total"], default=0)
     # a byte from the host would interrupt the steps that are measured
@@ -63,7 +65,7 @@ def _run(trial: LockStep, latency: Latency, steps: int) -> None:
         _take(trial, latency, reply, ran)
 
 
-def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: RunCycles) -> None:
+def _take(trial: LockStep, latency: CountedLatency, reply: Stepped, ran: RunCycles) -> None:
     for lap in ran.laps:
         for phase, cycles in zip((*LAP_PHASES, "total"), (*lap, sum(lap)), strict=True):
             latency.laps[phase].append(cycles)

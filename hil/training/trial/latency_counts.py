@@ -11,14 +11,14 @@ import numpy as np
 from hil.link.replies import MOST_LAPS as RUN_STEPS
 from hil.quantity import Provenance
 from hil.training.methods.figures import Bookings
-from hil.training.trial.latency_figures import Booking, Cost, Figures, figures
+from hil.training.trial.latency_figures import BookingCost, CycleStatistics, ReadingCost, figures
 from hil.training.trial.second_sources.cycles import STEP_PHASES as LAP_PHASES
 
 Layers = dict[str, dict[str, list[int]]]
 
 
 @dataclass
-class Latency:
+class CountedLatency:
     """Counted cycles.
 
     Attributes:
@@ -31,7 +31,7 @@ class Latency:
         provenance: `measured` on silicon, else `modelled`.
     """
 
-    booking: Booking
+    booking: BookingCost
     counter: str
     provenance: Provenance
     laps: dict[str, list[int]] = field(default_factory=lambda: {phase: [] for phase in (*LAP_PHASES, "total")})
@@ -54,14 +54,18 @@ class Latency:
         return {name: np.array(column, np.int64) for name, column in (self.laps | layers).items()}
 
 
-def total_figures(latency: Latency, bookings: Bookings | None) -> Figures:
+def total_figures(latency: CountedLatency, bookings: Bookings | None) -> CycleStatistics:
     """Return the figures of whole steps; `bookings`: counter readings of the method, None if the board counted them."""
     booking = latency.booking
-    cost = Cost.counted(latency.bookings, booking) if bookings is None else Cost.of(bookings[0]["total"], booking)
+    cost = (
+        ReadingCost.counted(latency.bookings, booking)
+        if bookings is None
+        else ReadingCost.of(bookings[0]["total"], booking)
+    )
     return figures(latency.laps["total"], cost)
 
 
-def latency_json(latency: Latency, bookings: Bookings | None, clock_hz: int) -> dict[str, Any]:
+def latency_json(latency: CountedLatency, bookings: Bookings | None, clock_hz: int) -> dict[str, Any]:
     """Return the entry `latency` of a trial's record, without budget and judgement.
 
     `bookings`: counter readings of the method; None if the board counted them.
@@ -72,7 +76,7 @@ def latency_json(latency: Latency, bookings: Bookings | None, clock_hz: int) -> 
         for phase in LAP_PHASES
     }
     phases["total"] = asdict(total_figures(latency, bookings))
-    phases["digest"] = asdict(figures(latency.digests, Cost.of(1, booking)))
+    phases["digest"] = asdict(figures(latency.digests, ReadingCost.of(1, booking)))
     return {
         "steps": latency.steps,
         "run_steps": 1 if latency.layers or bookings is None else min(latency.steps, RUN_STEPS),
@@ -85,11 +89,15 @@ def latency_json(latency: Latency, bookings: Bookings | None, clock_hz: int) -> 
     }
 
 
-def _cost(latency: Latency, bookings: int | None) -> Cost:
-    return Cost.among(latency.bookings, latency.booking) if bookings is None else Cost.of(bookings, latency.booking)
+def _cost(latency: CountedLatency, bookings: int | None) -> ReadingCost:
+    return (
+        ReadingCost.among(latency.bookings, latency.booking)
+        if bookings is None
+        else ReadingCost.of(bookings, latency.booking)
+    )
 
 
-def _layers_json(latency: Latency, bookings: tuple[list[int], list[int]] | None) -> dict[str, Any] | None:
+def _layers_json(latency: CountedLatency, bookings: tuple[list[int], list[int]] | None) -> dict[str, Any] | None:
     if latency.layers is None:
         return None
     counts: Sequence[Sequence[int | None]] = bookings or [

@@ -12,7 +12,7 @@ MOST_BINS = 30  # most bins in a histogram
 
 
 @dataclass(frozen=True)
-class Booking:
+class BookingCost:
     """Cost of one counter reading and its bookkeeping, in cycles, from `n` successive readings."""
 
     n: int
@@ -21,13 +21,13 @@ class Booking:
     most: int
 
     @classmethod
-    def of(cls, cycles: Sequence[int]) -> Booking:
+    def of(cls, cycles: Sequence[int]) -> BookingCost:
         """Return the costs in the agent's reply, whose number is odd."""
         return cls(len(cycles), min(cycles), sorted(cycles)[len(cycles) // 2], max(cycles))
 
 
 @dataclass(frozen=True)
-class Cost:
+class ReadingCost:
     """Cost of the counter readings in a phase or layer of a step.
 
     Attributes:
@@ -41,30 +41,30 @@ class Cost:
     bound: int
 
     @classmethod
-    def of(cls, bookings: int, booking: Booking) -> Cost:
+    def of(cls, bookings: int, booking: BookingCost) -> ReadingCost:
         """Return the cost of this many readings: their least cost is subtracted; the bound is the largest excess."""
         return cls(bookings, bookings * booking.least, bookings * (booking.most - booking.least))
 
     @classmethod
-    def counted(cls, bookings: Sequence[int], booking: Booking) -> Cost:
+    def counted(cls, bookings: Sequence[int], booking: BookingCost) -> ReadingCost:
         """Return the cost in steps whose readings the board counted: the smallest number of them is subtracted."""
         subtracted = min(bookings) * booking.least
         return cls(max(bookings), subtracted, max(bookings) * booking.most - subtracted)
 
     @classmethod
-    def among(cls, bookings: Sequence[int], booking: Booking) -> Cost:
+    def among(cls, bookings: Sequence[int], booking: BookingCost) -> ReadingCost:
         """Return the cost in a part of such steps: all readings may be its own, or none, so nothing is subtracted."""
         return cls(max(bookings), 0, max(bookings) * booking.most)
 
 
 @dataclass(frozen=True)
-class Figures:
+class CycleStatistics:
     """Statistics of one phase or layer over many steps, in cycles, less the least cost of its readings.
 
     Attributes:
         n: number of steps.
         sd: standard deviation of the steps (n - 1).
-        bookings, subtracted, bound: see Cost.
+        bookings, subtracted, bound: see ReadingCost.
         histogram: `edges` (n + 1, cycles) and `counts` (n); the last bin includes its right edge.
     """
 
@@ -83,11 +83,11 @@ class Figures:
     histogram: dict[str, list[float] | list[int]]
 
 
-def figures(cycles: Sequence[int], cost: Cost) -> Figures:
+def figures(cycles: Sequence[int], cost: ReadingCost) -> CycleStatistics:
     """Return the figures of one phase or layer from the raw cycles of every step."""
     net = np.array(cycles, np.int64) - cost.subtracted
     quantiles = {name: float(np.quantile(net, share)) for name, share in QUANTILES.items()}
-    return Figures(
+    return CycleStatistics(
         n=len(net),
         mean=float(net.mean()),
         sd=float(net.std(ddof=1)) if len(net) > 1 else 0.0,

@@ -19,13 +19,19 @@ from hil.errors import Blocked, RigError
 from hil.link.failures import Refused
 from hil.link.replies import Stepped
 from hil.training.trial.device import Device
-from hil.training.trial.difference import Difference, differing_tensors, differing_terms, first_element, first_weight
+from hil.training.trial.difference import (
+    BoardDifference,
+    differing_tensors,
+    differing_terms,
+    first_element,
+    first_weight,
+)
 
 EXPONENT = np.dtype([("exponent", "<i2")])  # what comes after the values of a stage
 SCALED = np.dtype([("scale", "<f4"), ("zero point", "<i2")])
 
 if TYPE_CHECKING:
-    from hil.training.reference.methods import Reference, Stage, StepOutcome
+    from hil.training.reference.methods import MethodReference, StepOutcome, TracedStage
     from hil.training.trial.prepare import Prepared
 
 
@@ -42,7 +48,7 @@ class WrongStep:
     outcome: StepOutcome
 
 
-def locate(device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep) -> Difference:
+def locate(device: Device, reference: MethodReference, prepared: Prepared, wrong: WrongStep) -> BoardDifference:
     """Return the first difference of a step, as close to its cause as the board can be traced."""
     terms = differing_terms(wrong.reply, wrong.outcome)
     weight = _weight(device, reference, prepared, wrong, losses_agree=not terms)  # before tracing loads other weights
@@ -57,12 +63,12 @@ def locate(device: Device, reference: Reference, prepared: Prepared, wrong: Wron
     if weight is not None:
         return weight
     name, ours, theirs = terms[0]
-    return Difference(wrong.step, "loss", None, ours, theirs, name)
+    return BoardDifference(wrong.step, "loss", None, ours, theirs, name)
 
 
 def _weight(
-    device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep, losses_agree: bool
-) -> Difference | None:
+    device: Device, reference: MethodReference, prepared: Prepared, wrong: WrongStep, losses_agree: bool
+) -> BoardDifference | None:
     """Return the first wrong element of the tensor that went wrong first; None if all tensors agree."""
     tensors = differing_tensors(wrong.reply.digests, wrong.outcome.digests)
     if not tensors:
@@ -72,11 +78,11 @@ def _weight(
     try:
         ours = device.tensor(index, tensor.size)
     except Refused:  # the firmware does not send its weights: report the digest
-        return Difference(wrong.step, tensor.name, None, "another digest", "its digest", "weight")
+        return BoardDifference(wrong.step, tensor.name, None, "another digest", "its digest", "weight")
     return first_weight(wrong.step, tensor.name, ours, reference.weights[index])
 
 
-def _trace(device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep) -> Difference | None:
+def _trace(device: Device, reference: MethodReference, prepared: Prepared, wrong: WrongStep) -> BoardDifference | None:
     """Trace all samples with the weights of each pass; return the first element that differs."""
     configuration = prepared.method.request.configuration(wrong.settings, prepared.slots, wrong.step)
     for weights in reference.passes(wrong.before, wrong.step):
@@ -91,12 +97,12 @@ def _trace(device: Device, reference: Reference, prepared: Prepared, wrong: Wron
 
 def _trace_slots(
     device: Device,
-    reference: Reference,
+    reference: MethodReference,
     prepared: Prepared,
     weights: Sequence[np.ndarray],
     wrong: WrongStep,
     part: slice,
-) -> Difference | None:
+) -> BoardDifference | None:
     """Trace the samples of one part of the batch."""
     images, labels = wrong.images[part], wrong.labels[part]
     device.samples(images, labels)
@@ -108,15 +114,15 @@ def _trace_slots(
     return None
 
 
-def _element(step: int, slot: int, stage: Stage, board: bytes) -> Difference:
+def _element(step: int, slot: int, stage: TracedStage, board: bytes) -> BoardDifference:
     """Return the first element of a stage that differs, or what comes after its values: exponent, or scale and zero."""
     sample = f"sample {slot} of the batch,"
     tail = SCALED if stage.scaled else EXPONENT
     ours, theirs = (np.frombuffer(data[: -tail.itemsize], stage.type) for data in (board, stage.data))
     found = first_element(ours, theirs)
     if found is not None:
-        return Difference(step, stage.layer, *found, f"{sample} {stage.what} of")
+        return BoardDifference(step, stage.layer, *found, f"{sample} {stage.what} of")
     own, expected = (np.frombuffer(data[-tail.itemsize :], tail)[0] for data in (board, stage.data))
     name = next((name for name in tail.names or () if own[name] != expected[name]), (tail.names or ("",))[-1])
     values = own[name].item(), expected[name].item()
-    return Difference(step, stage.layer, None, *values, f"{sample} {name} of the {stage.what} of")
+    return BoardDifference(step, stage.layer, None, *values, f"{sample} {name} of the {stage.what} of")

@@ -18,9 +18,9 @@ from hil.training.data import batches
 from hil.training.reference.methods import StepOutcome, reference_of
 from hil.training.trial.board_step import BoardSteps
 from hil.training.trial.device import Device
-from hil.training.trial.difference import Difference, ProbeCheck, differing_tensors, first_digest, first_weight
+from hil.training.trial.difference import BoardDifference, ProbeCheck, differing_tensors, first_digest, first_weight
 from hil.training.trial.locate_difference import WrongStep, locate
-from hil.training.trial.lockstep_outcome import Evaluation, LockStepOutcome, StepRow
+from hil.training.trial.lockstep_outcome import AccuracyPoint, LockStepOutcome, StepRow
 from hil.training.trial.sample_gradients import GradientMaps
 from hil.training.trial.second_sources.checks import Checks
 from hil.training.trial.second_sources.figures import HOST
@@ -219,7 +219,7 @@ class LockStep:
         self.outcome.probed.append(not wrong)
         if wrong:
             name = self.p.method.plan.tensors[wrong[0]].name
-            self.outcome.difference = Difference(
+            self.outcome.difference = BoardDifference(
                 step, name, None, "other bytes in memory", "its weights", "weight (read through the probe)"
             )
 
@@ -228,7 +228,7 @@ class LockStep:
         found = first_digest(self.next_step - 1, self.p.method.plan.tensors, board, self.reference.digests())
         self.outcome.difference = found or self.outcome.difference
 
-    def _evaluate(self) -> Evaluation:
+    def _evaluate(self) -> AccuracyPoint:
         """Classify the test images on both sides."""
         classes = self.p.method.network.classes
         n, size = self.p.spec.evaluate, min(self.p.slots, most_predictions(classes))
@@ -249,6 +249,6 @@ class LockStep:
             if reply.logits_digest != digest or not np.array_equal(ours, predictions):
                 what = f"evaluation of test images {part.start}..{part.stop - 1}:"
                 board, reference = f"digest {reply.logits_digest:08X}", f"digest {digest:08X}"
-                self.outcome.difference = Difference(self.next_step - 1, "logits", None, board, reference, what)
+                self.outcome.difference = BoardDifference(self.next_step - 1, "logits", None, board, reference, what)
                 break
-        return Evaluation(self.next_step, right / n, reference_right / n)
+        return AccuracyPoint(self.next_step, right / n, reference_right / n)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from hil.step_digest import step_digest
-from hil.training.trial.difference import Difference, differing_tensors, differing_terms
+from hil.training.trial.difference import BoardDifference, differing_tensors, differing_terms
 from hil.training.trial.second_sources.figures import Figures
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hil.energy.step_energy import EnergyResult
     from hil.link.replies import CountedWork, Stepped
     from hil.training.reference.methods import StepOutcome
-    from hil.training.trial.latency_counts import Latency
+    from hil.training.trial.latency_counts import CountedLatency
     from hil.training.trial.prepare import Prepared
     from hil.training.trial.sample_gradients import GradientMaps
     from hil.training.trial.second_sources.checks import Profile
@@ -56,7 +56,7 @@ class StepRow:
         )  # fmt: skip
 
 
-class Evaluation(NamedTuple):
+class AccuracyPoint(NamedTuple):
     """Accuracy on the test images before a step, of the board and of the reference."""
 
     step: int
@@ -65,7 +65,7 @@ class Evaluation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedBlock:
     """A block that the selection tried: accuracy on held-out samples before and after, or why it was skipped."""
 
     block: int
@@ -109,20 +109,20 @@ class LockStepOutcome:
     clock_hz: int
     figures: Figures = field(default_factory=Figures)
     notes: list[str] = field(default_factory=list)
-    selection: list[Tried] = field(default_factory=list)
+    selection: list[TriedBlock] = field(default_factory=list)
     steps: list[StepRow] = field(default_factory=list)
-    difference: Difference | None = None
+    difference: BoardDifference | None = None
     final_digests: tuple[int, ...] = ()
-    before: Evaluation | None = None
-    evaluations: list[Evaluation] = field(default_factory=list)
-    after: Evaluation | None = None
+    before: AccuracyPoint | None = None
+    evaluations: list[AccuracyPoint] = field(default_factory=list)
+    after: AccuracyPoint | None = None
     work: CountedWork | None = None
     profile: Profile | None = None
     gradients: GradientMaps | None = None
     probed: list[bool] = field(default_factory=list)
     trained: bytes | None = None
     autonomous: int = 0
-    latency: Latency | None = None
+    latency: CountedLatency | None = None
     energy: EnergyResult | None = None
     power: list[Capture] = field(default_factory=list)
     sram: RamUse | None = None

@@ -12,7 +12,7 @@ from hil.gates import FAIL, Budgets, Earlier, Judgement
 from hil.link.wire import Counters
 from hil.training.methods import find_method
 from hil.training.trial.gating import judged
-from hil.training.trial.lockstep_outcome import Evaluation, LockStepOutcome, StepRow, Tried
+from hil.training.trial.lockstep_outcome import AccuracyPoint, LockStepOutcome, StepRow, TriedBlock
 from hil.training.trial.second_sources.figures import Figures
 from hil.training.trial.spec import TrialSpec
 
@@ -108,8 +108,8 @@ class Outcome:
     accuracy_after = _Found(lambda found: found.after.board if found.after else None, None)
     reference_after = _Found(lambda found: found.after.reference if found.after else None, None)
     evaluated = _Found(lambda found: found.evaluated, 0)
-    evaluations = _Found[Sequence[Evaluation]](lambda found: found.evaluations, ())
-    selection = _Found[Sequence[Tried]](lambda found: found.selection, ())
+    evaluations = _Found[Sequence[AccuracyPoint]](lambda found: found.evaluations, ())
+    selection = _Found[Sequence[TriedBlock]](lambda found: found.selection, ())
     work = _Found(lambda found: found.work, None)
     profile = _Found(lambda found: found.profile, None)
     trained = _Found(lambda found: found.trained, None)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hil.record.sample_gradients import LEVELS, MOST_CELLS, MOST_LAYERS, MOST_ROWS
-from hil.training.reference.methods import Reference, StepFailed
+from hil.training.reference.methods import MethodReference, StepFailed
 from hil.training.reference.methods.sample_gradients import SampleGradient, ShowsSampleGradients
 
 
@@ -31,7 +31,7 @@ class GradientMaps:
     _sample: tuple[np.ndarray, int] | None = None
 
     @classmethod
-    def of(cls, reference: Reference) -> GradientMaps | None:
+    def of(cls, reference: MethodReference) -> GradientMaps | None:
         """Return no maps yet; None if the reference shows no gradients."""
         return cls(reference) if isinstance(reference, ShowsSampleGradients) else None
 

@@ -12,7 +12,7 @@ from hil.errors import Blocked
 from hil.training.data import DataSet
 from hil.training.trial.device import Device
 from hil.training.trial.lockstep import LockStep
-from hil.training.trial.lockstep_outcome import LockStepOutcome, Tried
+from hil.training.trial.lockstep_outcome import LockStepOutcome, TriedBlock
 from hil.training.trial.prepare import BLOCKS, Prepared, block_of, fit
 from hil.training.trial.spec import Selection
 from hil.training.trial.stages import Watch
@@ -26,13 +26,13 @@ def select_block(outcome: LockStepOutcome, device: Device, wanted: Selection, wa
     Raises:
         Blocked: no block fits.
     """
-    prepared, chosen, best = outcome.prepared, None, Tried(0)
+    prepared, chosen, best = outcome.prepared, None, TriedBlock(0)
     for block in BLOCKS:
         try:
             one = block_of(prepared, block)
             slots, planned = fit(one.spec, one.method, one.image.arena_size)
         except Blocked as blocked:
-            outcome.selection.append(Tried(block, reason=blocked.reason))
+            outcome.selection.append(TriedBlock(block, reason=blocked.reason))
             continue
         one = replace(one, slots=slots, plan=planned)
         tried = _try(one, block, device, outcome, wanted, watch)
@@ -49,7 +49,9 @@ def select_block(outcome: LockStepOutcome, device: Device, wanted: Selection, wa
     return chosen
 
 
-def _try(one: Prepared, block: int, device: Device, outcome: LockStepOutcome, wanted: Selection, watch: Watch) -> Tried:
+def _try(
+    one: Prepared, block: int, device: Device, outcome: LockStepOutcome, wanted: Selection, watch: Watch
+) -> TriedBlock:
     spec = replace(one.spec, steps=wanted.steps, evaluate=wanted.held_out)
     of_block = replace(one, spec=spec, data=_held_out(one.data, wanted.held_out))
     own = LockStepOutcome(of_block, outcome.reality, outcome.clock_hz, outcome.figures)
@@ -59,7 +61,7 @@ def _try(one: Prepared, block: int, device: Device, outcome: LockStepOutcome, wa
     trial.evaluate()
     outcome.difference = own.difference
     before, after = (found.board if found is not None else None for found in (own.before, own.after))
-    return Tried(block, before, after, one.plan.total)
+    return TriedBlock(block, before, after, one.plan.total)
 
 
 def _held_out(data: DataSet, count: int) -> DataSet:

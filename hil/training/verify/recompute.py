@@ -25,13 +25,13 @@ from hil.record.clients import NotAtHand, Recomputed
 from hil.record.contradiction import Contradiction, differ
 from hil.step_digest import step_digest
 from hil.training.data import batches
-from hil.training.reference.methods import Reference, StepFailed, StepOutcome, reference_of
+from hil.training.reference.methods import MethodReference, StepFailed, StepOutcome, reference_of
 from hil.training.trial.difference import bits_of
 from hil.training.trial.field_checks import check_whole
 from hil.training.trial.prepare import SELECTED
 from hil.training.trial.sample_gradients import GradientMaps
 from hil.training.trial.spec import LIMITS
-from hil.training.verify.start import Start, start_of
+from hil.training.verify.start import TrialStart, start_of
 
 REFERENCE = "the reference"
 LOSSES = ("loss_plus", "loss_minus")
@@ -72,9 +72,9 @@ def recomputed(trial: RecordedTrial, networks: Path | None = None) -> Recomputed
 class _Again:
     """One trial, computed again."""
 
-    def __init__(self, trial: RecordedTrial, table: dict[str, np.ndarray], start: Start) -> None:
+    def __init__(self, trial: RecordedTrial, table: dict[str, np.ndarray], start: TrialStart) -> None:
         self._trial, self._record, self._table, self._start = trial, trial.record, table, start
-        self._reference: Reference = reference_of(start.method)
+        self._reference: MethodReference = reference_of(start.method)
         self._place = f"{trial.name}/{STEPS}"
         self.done, self.why = 0, ""
 

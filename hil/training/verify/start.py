@@ -26,7 +26,7 @@ CURE = "verify the record where it was made"
 
 
 @dataclass(frozen=True)
-class Start:
+class TrialStart:
     """A trial before its first step.
 
     Attributes:
@@ -48,7 +48,7 @@ class Start:
         return settings
 
 
-def start_of(trial: RecordedTrial, networks: Path | None = None) -> Start:
+def start_of(trial: RecordedTrial, networks: Path | None = None) -> TrialStart:
     """Return what a trial began with.
 
     Args:
@@ -64,7 +64,7 @@ def start_of(trial: RecordedTrial, networks: Path | None = None) -> Start:
     changes = tuple(
         (int(change["step"]), {k: v for k, v in change.items() if k != "step"}) for change in record.schedule
     )
-    return Start(method, data, changes)
+    return TrialStart(method, data, changes)
 
 
 def method_of(record: TrialRecord, network: Graph) -> Method:

@@ -13,9 +13,9 @@ import xxhash
 
 from hil.link.messages import FORMATS, WORDS, MessageError, decode, description, encode
 from hil.training.graph.file import encode as encode_graph
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.graph_settings import GraphSettings
-from hil.training.methods.settings import Setting, configure_fields, sent
+from hil.training.methods.settings import MethodSetting, configure_fields, sent
 from hil.training.networks.drawing import Drawing, calibration_images
 from hil.training.networks.quantize import quantize
 from tests.unit.firmware.host_agent import FLASH_BASE, Agent
@@ -225,7 +225,7 @@ def bfp8_trial(session: Session) -> None:
             "r_max": rng.randrange(1, 64), "loss": rng.randrange(2), "scope": scope, "perturb": rng.randrange(2), "logit_error": rng.randrange(2),
             "loss_fraction": 0, "batch": batch, "seed": rng.getrandbits(32), "slots": slots, "first_step": rng.choice([0, 7, 2**32 - 3]),
         }  # fmt: skip
-        configure(session, Settings.table, numbers)
+        configure(session, ElasticZoSettings.table, numbers)
         train(session, slots, ("samples", 16))
 
 
@@ -242,7 +242,7 @@ def tflite8_trial(session: Session) -> None:
         train(session, slots, ("sample_part", SIDE * SIDE * CHANNELS))
 
 
-def configure(session: Session, table: Mapping[str, Setting], numbers: dict[str, float]) -> None:
+def configure(session: Session, table: Mapping[str, MethodSetting], numbers: dict[str, float]) -> None:
     """Configure with settings of a table by their numbers, one of them sometimes changed."""
     rng = session.rng
     if rng.random() < SHARE:

@@ -8,15 +8,15 @@ import pytest
 from hil.link.failures import Refused
 from hil.link.session import Session
 from hil.training.data import batches, load
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks import build
 from hil.training.reference.formats.bfp8 import layers
-from hil.training.reference.methods import Stage
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.methods import TracedStage
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 from hil.training.trial.difference import bits_of, first_weight
 from hil.training.trial.locate_difference import _element
 from hil.training.trial.lockstep import LockStep
-from hil.training.trial.lockstep_outcome import Evaluation
+from hil.training.trial.lockstep_outcome import AccuracyPoint
 from hil.training.trial.recording import trial_record
 from hil.trial import TrialSpec, run_trial
 
@@ -36,7 +36,7 @@ def test_the_first_weight_that_differs_is_named():
 
 def test_the_first_value_that_differs_is_named_in_the_type_of_its_format():
     values = np.arange(6, dtype=np.int16) * 1000
-    stage = Stage("fc1", "output", values.tobytes() + b"\xf4\xff", "int16")
+    stage = TracedStage("fc1", "output", values.tobytes() + b"\xf4\xff", "int16")
     values[4] += 1
     found = _element(2, 1, stage, values.tobytes() + b"\xf4\xff")
     assert (found.layer, found.index, found.board, found.reference) == ("fc1", 4, 4001, 4000)
@@ -50,7 +50,7 @@ def test_numbers_in_binary32_are_compared_by_their_bits_and_named_in_json():
         found = first_weight(5, "fc1", board.tobytes(), reference)
         assert (found.index, str(found.board), found.reference) == (index, named, reference[index])
         assert json.dumps(found.board, allow_nan=False)
-        stage = Stage("fc1", "error", reference.tobytes() + bytes(2), "float32")
+        stage = TracedStage("fc1", "error", reference.tobytes() + bytes(2), "float32")
         assert _element(2, 1, stage, board.tobytes() + bytes(2)).index == index
 
 
@@ -87,8 +87,8 @@ def _half_up(x):
 def _first_tie(monkeypatch):
     """Return slot and index of the first conv1 output of step 0 that the changed rule makes different."""
     data, network = load("fashion-mnist-1k"), build("lenet5", 1)
-    settings = Settings.of_variant("full-bp", tensors=5)
-    reference = ElasticZoInt8(network, settings)
+    settings = ElasticZoSettings.of_variant("full-bp", tensors=5)
+    reference = ElasticZoInt8Reference(network, settings)
     plus = next(reference.passes(reference.weights, 0))
     chosen = next(batches(data, 8, 1))
     images, labels = data.train_images[chosen], data.train_labels[chosen]
@@ -103,8 +103,8 @@ def _first_tie(monkeypatch):
     raise AssertionError("no tie in the whole batch: the changed rule changes nothing")
 
 
-def nothing_right(trial: LockStep) -> Evaluation:
-    return Evaluation(trial.next_step, 0.0, 0.0)
+def nothing_right(trial: LockStep) -> AccuracyPoint:
+    return AccuracyPoint(trial.next_step, 0.0, 0.0)
 
 
 def test_one_bit_of_the_references_rounding_is_found_at_its_step_layer_and_index(trial, monkeypatch):

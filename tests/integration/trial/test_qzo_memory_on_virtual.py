@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hil.training.experiments.command import on_bench
-from hil.training.experiments.qzo import Planned, planned
+from hil.training.experiments.qzo import PlannedMemory, planned
 
 BOARD = "stm32h7b3"
 DOCS = (Path(__file__).parents[3] / "docs" / "qzo-ff.md").read_text(encoding="utf-8")
@@ -25,7 +25,7 @@ GATE = ("resnet-tiny", "FF, all layers, 16w8a")  # the others are of the nightly
         for one in planned()
     ],
 )
-def test_the_document_has_the_watermark(one: Planned, tmp_path: Path) -> None:
+def test_the_document_has_the_watermark(one: PlannedMemory, tmp_path: Path) -> None:
     outcome, parts = on_bench(one.trial(BOARD), tmp_path), one.row().parts
     if outcome.verdict == "blocked":
         assert "arena" in outcome.reason, outcome.reason

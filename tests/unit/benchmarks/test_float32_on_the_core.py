@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hil.training.benchmarks.kernels.float32 import LIMITS
-from hil.training.benchmarks.kernels.shapes import Shape
+from hil.training.benchmarks.kernels.shapes import LayerShape
 
 SCALES = 1.0, 2.0**-74  # of inputs and weights; products of the second are subnormal numbers
 
@@ -27,7 +27,9 @@ def convolved(x, weights, bias, shape):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("shape", [Shape(7, 6, 5, 6, 3, 1), Shape(9, 8, 1, 3, 5, 2), Shape(6, 7, 36, 5, 3, 1)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [LayerShape(7, 6, 5, 6, 3, 1), LayerShape(9, 8, 1, 3, 5, 2), LayerShape(6, 7, 36, 5, 3, 1)], ids=str
+)
 def test_convolutions(machine, shape, scale):
     rng = np.random.default_rng(shape.in_c)
     sizes = (shape.in_h, shape.in_w, shape.in_c), (shape.out_c, shape.kernel, shape.kernel, shape.in_c)

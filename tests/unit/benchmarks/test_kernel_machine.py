@@ -11,7 +11,7 @@ import pytest
 from hil.errors import RigError
 from hil.training.benchmarks import kernels
 from hil.training.benchmarks.kernels.cases import CORES, cases
-from hil.training.benchmarks.kernels.shapes import Shape
+from hil.training.benchmarks.kernels.shapes import LayerShape
 from hil.training.reference.arith import psto_shift
 
 pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
@@ -43,10 +43,12 @@ def shapes(rng):
     for kernel in (1, 2, 3, 4, 5):
         for channels in (1, 2, 3, 4, 5, 6, 8):
             outputs, size = int(rng.integers(1, 10)), kernel + int(rng.integers(0, 4))
-            yield Shape(size, size + int(rng.integers(0, 3)), channels, outputs, kernel, int(rng.integers(0, kernel)))
+            yield LayerShape(
+                size, size + int(rng.integers(0, 3)), channels, outputs, kernel, int(rng.integers(0, kernel))
+            )
 
 
-LONG = Shape(28, 28, 1, 6, 5, 2), Shape(3, 140, 3, 5, 3, 1), Shape(9, 11, 4, 7, 3, 1)
+LONG = LayerShape(28, 28, 1, 6, 5, 2), LayerShape(3, 140, 3, 5, 3, 1), LayerShape(9, 11, 4, 7, 3, 1)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.6, 0.2])
@@ -161,7 +163,7 @@ def test_every_row_of_the_issue_is_counted_on_every_core():
     assert len(names) == 113
     assert {"forward", "digest", "tflite_depthwise_s8", "signed_sums_s32", "affine8_conv2d"} < kernels_named
     assert all(set(case.goal) == set(CORES) and case.macs > 0 for case in cases())
-    assert kernels.Row.__match_args__ == (
+    assert kernels.KernelRow.__match_args__ == (
         "kernel", "shape", "core", "macs", "instructions", "instructions_per_mac", "goal",
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ PASSES = {"qzo-ff full": 2, "poor-mans-training adaptive": 17 * 10, "poor-mans-t
 
 
 @pytest.mark.parametrize("case", method_rates.CASES, ids=lambda case: case.name)
-def test_a_rate_counts_what_a_step_trains(monkeypatch: pytest.MonkeyPatch, case: method_rates.Case) -> None:
+def test_a_rate_counts_what_a_step_trains(monkeypatch: pytest.MonkeyPatch, case: method_rates.RateCase) -> None:
     """With one step a second: the samples of its batch, or the passes of each of them."""
     outcomes, spec = [], case.spec
     monkeypatch.setattr(one_core, "best_rate", lambda step, given: outcomes.append(step(*given[0])) or 1.0)

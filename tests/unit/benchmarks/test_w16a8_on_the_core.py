@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.test_moves_on_the_core import following, stream
-from hil.training.benchmarks.kernels.shapes import Shape
+from hil.training.benchmarks.kernels.shapes import LayerShape
 
 pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
 
@@ -43,7 +43,7 @@ def test_convolutions(machine, kernel):
     """Odd and even numbers of taps, channels and positions, with and without padding."""
     rng = np.random.default_rng(kernel)
     for in_c, out_c in ((1, 1), (2, 3), (3, 2), (5, 4), (8, 5), (17, 2), (33, 3)):
-        shape = Shape(kernel + 1, kernel + 2, in_c, out_c, kernel, int(rng.integers(0, kernel)))
+        shape = LayerShape(kernel + 1, kernel + 2, in_c, out_c, kernel, int(rng.integers(0, kernel)))
         x = rng.integers(-128, 128, (shape.in_h, shape.in_w, in_c)).astype(np.int8)
         w = rng.integers(-32767, 32768, (out_c, shape.taps)).astype(np.int16)
         shift, bias, layer = layer_parts(machine, rng, out_c)
@@ -77,7 +77,7 @@ def test_fully_connected_with_every_number_of_taps(machine):
 def test_depthwise(machine):
     rng = np.random.default_rng(5)
     for channels in (1, 2, 4, 7):
-        shape = Shape(5, 6, channels, channels, 3, 1)
+        shape = LayerShape(5, 6, channels, channels, 3, 1)
         x = rng.integers(-128, 128, (5, 6, channels)).astype(np.int8)
         w = rng.integers(-32767, 32768, (3, 3, channels)).astype(np.int16)
         shift, bias, layer = layer_parts(machine, rng, channels)

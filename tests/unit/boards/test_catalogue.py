@@ -12,7 +12,7 @@ from hil.boards import catalogue
 from hil.errors import RigError
 from hil.images import image_of
 from hil.training.methods.elasticzo_memory import plan
-from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.methods.elasticzo_settings import VARIANTS, ElasticZoSettings
 from hil.training.networks import build
 
 
@@ -82,7 +82,7 @@ def test_a_budget_is_for_what_it_was_stated_for() -> None:
 
 def test_the_main_job_fits_the_largest_ram_of_every_board(entry: boards.Board) -> None:
     largest = max(region.size for region in entry.memory if region.kind == "ram")
-    settings = Settings.of_variant("cls1", 5)
+    settings = ElasticZoSettings.of_variant("cls1", 5)
     assert plan(build("lenet5", 1), settings, settings.batch).total < largest
 
 

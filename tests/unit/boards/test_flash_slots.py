@@ -17,7 +17,7 @@ from hil.link.replies import BoardCheckpoint, checkpoints_of
 from hil.standins.virtual import boards as virtual
 from hil.standins.virtual.chip.flash_power import FlashCut
 from hil.standins.virtual.chip.machine import Pace
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.settings import configure_fields
 from tests.faults.fuzz.sessions import lenet_like
 
@@ -122,7 +122,7 @@ class Emulated:
         self.call("load_begin", total=len(blob))
         self.call("load_data", offset=0, data=blob)
         self.call("load_end")
-        fields = configure_fields(Settings.table, CONFIGURE | {"first_step": first_step})
+        fields = configure_fields(ElasticZoSettings.table, CONFIGURE | {"first_step": first_step})
         assert "error" not in self.call("configure", **fields)
 
     def train(self, step: int) -> tuple[int, ...]:

@@ -12,8 +12,8 @@ from hil.training.campaign.journal import NAME, Journal, read_journal
 from hil.training.campaign.step_saver import StepSaver
 from hil.training.graph.chain import bfp8_node, chain
 from hil.training.graph.graph import Graph, Op
-from hil.training.methods.elasticzo_settings import Settings
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 from hil.training.trial.lockstep_outcome import StepRow
 
 STEPS, BATCH, CAMPAIGN = 5, 2, 0xC0FFEE
@@ -30,13 +30,13 @@ def row(step: int, digest: int) -> StepRow:
     return StepRow(step, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1, True, True, digest, {})
 
 
-def learner(point: ResumePoint) -> ElasticZoInt8:
+def learner(point: ResumePoint) -> ElasticZoInt8Reference:
     """Return the reference at a point, with the weights of its checkpoint."""
     graph = network()
     if point.checkpoint is not None:
         with np.load(point.checkpoint, allow_pickle=False) as arrays:
             graph = graph.with_weights([arrays["w0"]])
-    made = ElasticZoInt8(graph, Settings(partition=1, batch=BATCH, seed=9))
+    made = ElasticZoInt8Reference(graph, ElasticZoSettings(partition=1, batch=BATCH, seed=9))
     made.configure(made.settings, point.step)
     return made
 

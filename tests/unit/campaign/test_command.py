@@ -14,7 +14,7 @@ import pytest
 
 from hil.commands.main import main
 from hil.training.campaign.folder import locked
-from hil.training.campaign.plan import NAME, Plan, TrialRequest
+from hil.training.campaign.plan import NAME, CampaignPlan, TrialRequest
 from hil.training.trial.prepare import prepare
 
 
@@ -25,7 +25,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def plan(folder: Path, **changes: object) -> None:
     folder.mkdir(parents=True)
-    Plan(7, TrialRequest(steps=20, **changes), 1, 1000, "0" * 64, "0" * 64).write(folder)
+    CampaignPlan(7, TrialRequest(steps=20, **changes), 1, 1000, "0" * 64, "0" * 64).write(folder)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_the_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     wanted = TrialRequest(
         board="rp2040", settings={"r_max": 15, "loss": "integer"}, schedule=[{"step": 3, "settings": {"b_zo": 2}}]
     )
-    made = Plan(2**32 - 1, wanted, 5, 0, "a" * 64, "b" * 64)
+    made = CampaignPlan(2**32 - 1, wanted, 5, 0, "a" * 64, "b" * 64)
     made.write(tmp_path)
     from hil.training.campaign.plan import read_plan
 

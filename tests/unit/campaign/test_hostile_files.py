@@ -19,7 +19,7 @@ from hil.errors import RigError
 from hil.training.campaign.checkpoints import Checkpoints
 from hil.training.campaign.journal import NAME as JOURNAL
 from hil.training.campaign.journal import Journal, read_journal
-from hil.training.campaign.plan import NAME, Plan, TrialRequest
+from hil.training.campaign.plan import NAME, CampaignPlan, TrialRequest
 from hil.training.campaign.status import sentence, status_of
 from tests.mutate import damaged_bytes, damaged_fields
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     made = tmp_path / "mine"
     made.mkdir()
-    Plan(
+    CampaignPlan(
         NUMBER,
         TrialRequest(steps=20, settings={"r_max": 15}, schedule=[{"step": 3, "settings": {"b_zo": 2}}]),
         1,

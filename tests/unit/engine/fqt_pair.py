@@ -13,9 +13,9 @@ from hil.training.graph.affine8 import with_scales
 from hil.training.graph.file import encode
 from hil.training.graph.graph import LARGEST_FLOAT, Graph, Node, Op, Parameters, named
 from hil.training.graph.node import Affine8Node, Affine8Parameters
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.methods import StepFailed
-from hil.training.reference.methods.fqt import Fqt
+from hil.training.reference.methods.fqt import FqtReference
 
 H = LARGEST_FLOAT
 STEP_FAILED = 22  # of the errors of hil/link/messages.toml
@@ -92,8 +92,8 @@ class Small:
 class Pair:
     """The engine of the firmware and the reference, at the same step."""
 
-    def __init__(self, library: ctypes.CDLL, graph: Graph, chosen: Settings) -> None:
-        self.reference = Fqt(graph, chosen)
+    def __init__(self, library: ctypes.CDLL, graph: Graph, chosen: FqtSettings) -> None:
+        self.reference = FqtReference(graph, chosen)
         self.reference.configure(chosen, 0)
         self.engine = Engine(library, encode(graph))
         self.engine.configure_by(chosen.request_fields("fqt", chosen.batch, 0))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 
 MOST_TENSORS, MOST_BUFFERS = 128, 321
 ALL_STAGES = 0xFFFF
@@ -203,7 +203,7 @@ class Engine:
 class HostEngine(Engine):
     """An engine with a network in bfp8, trained by ElasticZO."""
 
-    def configure(self, settings: Settings, slots: int, first_step: int = 0) -> int:
+    def configure(self, settings: ElasticZoSettings, slots: int, first_step: int = 0) -> int:
         """Place the buffers; return the bytes planned."""
         return self.configure_by(settings.request_fields("elasticzo-int8", slots, first_step))
 

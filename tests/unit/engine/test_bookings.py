@@ -9,14 +9,14 @@ from hypothesis import given
 from engine.test_host_engine import FAST, cases, engine_of, images_of
 from hil.training.graph.graph import Graph
 from hil.training.methods.elasticzo_int8 import ElasticZoInt8
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.trial.latency_counts import LAP_PHASES
 
 
 @FAST
 @given(case=cases())
 def test_the_bookings_of_a_step_are_those_of_the_engine(
-    library: ctypes.CDLL, case: tuple[Graph, Settings, int]
+    library: ctypes.CDLL, case: tuple[Graph, ElasticZoSettings, int]
 ) -> None:
     network, chosen, _ = case
     images, labels = images_of(network, chosen.batch)

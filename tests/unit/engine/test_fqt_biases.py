@@ -16,13 +16,13 @@ from engine.host_engine import EngineRefused
 from engine.plain_affine8 import near
 from engine.plain_network import PlainNetwork
 from hil.training.graph.graph import Graph
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.methods import StepFailed
 
 MOST = 2.0**20
 BEYOND = float(np.nextafter(np.float32(MOST), np.float32(np.inf)))
 IMAGES = np.array([[250, 3, 140], [129, 128, 126]], np.uint8).reshape(2, 1, 1, 3)
-SLOW = Settings(batch=2, eta=2.0**-40, standardise="off")
+SLOW = FqtSettings(batch=2, eta=2.0**-40, standardise="off")
 BAD_TENSOR, STEP_FAILED = 15, 22
 
 
@@ -65,7 +65,7 @@ def test_a_bias_stays_at_its_bound_or_fails(library: ctypes.CDLL) -> None:
     pair.step()
     assert struct.unpack("<2f", pair.tensors()[1]) == (MOST, MOST)
     pair.close()
-    chosen = Settings(batch=2, eta=1.0, standardise="off")
+    chosen = FqtSettings(batch=2, eta=1.0, standardise="off")
     pair = Pair(library, graph, chosen)
     before = pair.tensors()
     with pytest.raises(StepFailed) as failed:

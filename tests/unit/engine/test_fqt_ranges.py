@@ -14,7 +14,7 @@ from engine.plain_affine8 import near
 from engine.plain_network import PlainNetwork, exact, moved_range
 from hil.training.graph.file import decode, encode
 from hil.training.graph.graph import Graph, Op
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.methods.fqt_tensors import with_arrays
 
 U = 2.0**-8  # s_x * s_w of the first layer of these graphs: W is 255 * U
@@ -70,7 +70,7 @@ IMAGES = np.array([[250, 3, 140], [129, 128, 126], [0, 255, 77]], np.uint8).resh
 LABELS = [0, 1, 1]
 
 
-def check_step(pair: Pair, plain: PlainNetwork, chosen: Settings) -> set[int]:
+def check_step(pair: Pair, plain: PlainNetwork, chosen: FqtSettings) -> set[int]:
     """Train a step; hold each range against the text; return the layers whose range W decided."""
     count = len(plain.layers)
     seen = [plain.values(image.reshape(-1).tolist()) for image in IMAGES]
@@ -98,7 +98,7 @@ def check_step(pair: Pair, plain: PlainNetwork, chosen: Settings) -> set[int]:
 def test_a_smallest_width_that_decides(library: ctypes.CDLL, name: str) -> None:
     """W holds whatever moves ranges; a range above its limit is read by files, and by passes, of both."""
     make, moves, expected = CASES[name]
-    graph, chosen = make(), Settings(batch=3, **moves)  # type: ignore[arg-type]
+    graph, chosen = make(), FqtSettings(batch=3, **moves)  # type: ignore[arg-type]
     pair, plain = Pair(library, graph, chosen), PlainNetwork(graph)
     try:
         decided = set()

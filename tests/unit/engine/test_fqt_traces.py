@@ -15,7 +15,7 @@ from engine.fqt_pair import Pair, Small
 from engine.plain_affine8 import Error, number
 from engine.plain_network import PlainNetwork
 from hil.training.graph.graph import Graph
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.methods import StepFailed
 
 SPARSE = {"lambda_min": 0.0, "lambda_max": 0.0, "sparse_head": 1, "error_range": "running"}
@@ -60,7 +60,7 @@ def check_errors(pair: Pair, plain: PlainNetwork) -> int:
 @pytest.mark.parametrize("sparse", [SPARSE, SHARES])
 def test_errors_of_a_trace(library: ctypes.CDLL, sparse: dict[str, object], rounding: str) -> None:
     """Before training and after steps that left channels out and moved L and U."""
-    chosen = Settings(batch=2, eta=0.02, range_momentum=0.5, **sparse)  # type: ignore[arg-type]
+    chosen = FqtSettings(batch=2, eta=0.02, range_momentum=0.5, **sparse)  # type: ignore[arg-type]
     pair, plain = Pair(library, deep(rounding), chosen), PlainNetwork(deep(rounding))
     try:
         for _ in range(4):
@@ -76,7 +76,7 @@ def test_errors_of_a_trace(library: ctypes.CDLL, sparse: dict[str, object], roun
 @pytest.mark.parametrize("sparse", [SPARSE, SHARES])
 def test_a_trace_moves_nothing(library: ctypes.CDLL, sparse: dict[str, object]) -> None:
     """The largest loss, L and U, lo and hi and statistics are those of training alone, in both."""
-    chosen = Settings(batch=2, eta=0.02, range_momentum=0.5, **sparse)  # type: ignore[arg-type]
+    chosen = FqtSettings(batch=2, eta=0.02, range_momentum=0.5, **sparse)  # type: ignore[arg-type]
     traced, alone = (Pair(library, deep("nearest"), chosen) for _ in range(2))
     try:
         for _ in range(4):
@@ -97,7 +97,7 @@ def test_the_settings_do_leave_channels_out(library: ctypes.CDLL) -> None:
     """The samples of these steps are sparse, and their errors have other ranges: with whole channels they differ."""
     found = []
     for sparse in ({}, {"error_range": "running"}, SPARSE, SHARES):
-        chosen = Settings(batch=2, eta=0.02, range_momentum=0.5, **sparse)  # type: ignore[arg-type]
+        chosen = FqtSettings(batch=2, eta=0.02, range_momentum=0.5, **sparse)  # type: ignore[arg-type]
         pair = Pair(library, deep("nearest"), chosen)
         pair.put(OTHERS, [1, 2])
         for _ in range(2):
@@ -113,7 +113,7 @@ def test_an_error_that_leaves_its_bounds_ends_a_trace(library: ctypes.CDLL) -> N
     for layer in range(1, 5):
         end = 2.0 ** (14 * layer - 40 + 7)
         net.weighted([[63, -64], [60, -64]], (-end, end), s_w=2.0**14)
-    pair = Pair(library, net.weighted([[64, -64], [-64, 64]], (-(2.0**16), 2.0**16)).graph(), Settings(batch=1))
+    pair = Pair(library, net.weighted([[64, -64], [-64, 64]], (-(2.0**16), 2.0**16)).graph(), FqtSettings(batch=1))
     try:
         pair.put(IMAGES[:1, :, :, :2], [0])
         stages = pair.trace(0)

@@ -17,12 +17,12 @@ from engine.fqt_pair import Pair
 from hil.errors import RigError
 from hil.training.graph.graph import LARGEST_FLOAT, Graph
 from hil.training.graph.node import Float32Parameters
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.methods import StepFailed
-from hil.training.reference.methods.fqt import Fqt
+from hil.training.reference.methods.fqt import FqtReference
 
 
-def check_steps(library: ctypes.CDLL, graph: Graph, chosen: Settings, seed: int) -> int:
+def check_steps(library: ctypes.CDLL, graph: Graph, chosen: FqtSettings, seed: int) -> int:
     """Train three steps and trace a sample after each; return how many steps did not fail."""
     rng = np.random.default_rng(seed)
     pair = Pair(library, graph, chosen)
@@ -48,9 +48,9 @@ def check_steps(library: ctypes.CDLL, graph: Graph, chosen: Settings, seed: int)
 def test_steps_are_those_of_the_reference(
     library: ctypes.CDLL, graph: Graph, chosen: dict[str, Any], seed: int
 ) -> None:
-    its = Settings(**{**chosen, "batch": 2})
+    its = FqtSettings(**{**chosen, "batch": 2})
     try:
-        Fqt(graph, its)
+        FqtReference(graph, its)
     except RigError:  # nothing to train, or a pool that errors cannot go through
         assume(False)
     check_steps(library, graph, its, seed)
@@ -73,9 +73,9 @@ def lively(graph: Graph, rng: np.random.Generator) -> Graph:
 @given(graph=float32_graphs(largest=6, most=6), share=st.sampled_from([0.0, 0.2, 0.5, 0.8]), seed=st.integers(0, 99))
 def test_channels_that_are_left_out_in_float32(library: ctypes.CDLL, graph: Graph, share: float, seed: int) -> None:
     """The kernels take the list of kept channels; the reference multiplies the errors of the others, which are 0."""
-    its = Settings(batch=2, lambda_min=share, lambda_max=share, sparse_head=seed % 2, eta=0.01)
+    its = FqtSettings(batch=2, lambda_min=share, lambda_max=share, sparse_head=seed % 2, eta=0.01)
     try:
-        Fqt(graph, its)
+        FqtReference(graph, its)
     except RigError:
         assume(False)
     check_steps(library, lively(graph, np.random.default_rng(seed)), its, seed)

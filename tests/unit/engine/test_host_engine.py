@@ -20,13 +20,13 @@ from engine.host_engine import EngineRefused, HostEngine, Step
 from hil.training.graph.file import encode
 from hil.training.graph.graph import Graph
 from hil.training.methods.elasticzo_memory import plan
-from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.methods.elasticzo_settings import VARIANTS, ElasticZoSettings
 from hil.training.methods.settings import sent
 from hil.training.networks import build
 
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 BAD_SETTING, BAD_SLOT, PARTS_MISSING = 13, 14, 17
-FIELDS = tuple(sent(Settings.table))
+FIELDS = tuple(sent(ElasticZoSettings.table))
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def resident(engine: HostEngine, step: int, images: np.ndarray, labels: list[int
 
 
 def streamed(
-    engine: HostEngine, settings: Settings, slots: int, step: int, images: np.ndarray, labels: list[int],
+    engine: HostEngine, settings: ElasticZoSettings, slots: int, step: int, images: np.ndarray, labels: list[int],
     after_pass: Callable[[], None] = lambda: None,
 ) -> Step:  # fmt: skip
     """Train a step whose samples come `slots` at a time."""
@@ -67,11 +67,11 @@ def streamed(
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Graph, Settings, int]:
+def cases(draw: st.DrawFn) -> tuple[Graph, ElasticZoSettings, int]:
     """Draw a network as a file can hold it, settings for it, and a number of slots."""
     network = replace(draw(networks()), scale=2.0**-7)
     perturb, loss = draw(st.sampled_from(["clamped", "exact"])), draw(st.sampled_from(["float", "integer"]))
-    chosen = Settings(
+    chosen = ElasticZoSettings(
         partition=draw(st.integers(0, len(network.trained))),
         b_zo=draw(st.integers(1, 7)),
         b_bp=draw(st.integers(1, 7)),
@@ -90,7 +90,9 @@ def cases(draw: st.DrawFn) -> tuple[Graph, Settings, int]:
 
 @FAST
 @given(case=cases())
-def test_the_engine_and_the_host_plan_the_same_memory(library: ctypes.CDLL, case: tuple[Graph, Settings, int]) -> None:
+def test_the_engine_and_the_host_plan_the_same_memory(
+    library: ctypes.CDLL, case: tuple[Graph, ElasticZoSettings, int]
+) -> None:
     network, chosen, slots = case
     expected = plan(network, chosen, slots)
     with engine_of(library, network) as engine:
@@ -102,7 +104,7 @@ def test_the_engine_and_the_host_plan_the_same_memory(library: ctypes.CDLL, case
 @FAST
 @given(case=cases(), seed=st.integers(0, 2**32 - 1))
 def test_a_streamed_batch_and_a_run_train_as_a_resident_batch_does(
-    library: ctypes.CDLL, case: tuple[Graph, Settings, int], seed: int
+    library: ctypes.CDLL, case: tuple[Graph, ElasticZoSettings, int], seed: int
 ) -> None:
     network, chosen, slots = case
     images, labels = images_of(network, chosen.batch, seed)
@@ -121,7 +123,7 @@ def test_a_streamed_batch_and_a_run_train_as_a_resident_batch_does(
 @pytest.mark.parametrize("loss", ["float", "integer"])
 def test_lenet5_streams_and_runs_with_the_same_digests(library: ctypes.CDLL, variant: str, loss: str) -> None:
     network = build("lenet5", 1)
-    chosen = replace(Settings.of_variant(variant, len(network.trained), batch=5), loss=loss)
+    chosen = replace(ElasticZoSettings.of_variant(variant, len(network.trained), batch=5), loss=loss)
     images, labels = images_of(network, 5)
     with (
         engine_of(library, network) as whole,
@@ -142,7 +144,9 @@ def test_lenet5_streams_and_runs_with_the_same_digests(library: ctypes.CDLL, var
 
 @FAST
 @given(case=cases())
-def test_a_group_of_one_is_the_scope_of_a_sample(library: ctypes.CDLL, case: tuple[Graph, Settings, int]) -> None:
+def test_a_group_of_one_is_the_scope_of_a_sample(
+    library: ctypes.CDLL, case: tuple[Graph, ElasticZoSettings, int]
+) -> None:
     network, chosen, _ = case
     images, labels = images_of(network, 1)
     outcomes = []
@@ -156,7 +160,7 @@ def test_a_group_of_one_is_the_scope_of_a_sample(library: ctypes.CDLL, case: tup
 @FAST
 @given(case=cases())
 def test_the_exact_form_without_an_update_keeps_the_weights(
-    library: ctypes.CDLL, case: tuple[Graph, Settings, int]
+    library: ctypes.CDLL, case: tuple[Graph, ElasticZoSettings, int]
 ) -> None:
     """On black images both passes lose the same, so that the sign is 0 and the update nothing."""
     network, chosen, _ = case
@@ -184,7 +188,7 @@ def logits_by(
         [w.reshape(layer.weights.shape) for w, layer in zip(weights, network.trained, strict=True)]
     )
     with engine_of(library, changed) as engine:
-        engine.configure(Settings(partition=0, batch=1), 1)
+        engine.configure(ElasticZoSettings(partition=0, batch=1), 1)
         engine.sample(0, image, 0)
         stage = engine.trace(0, stage=len(network.layers) - 1)
     *values, exponent = struct.unpack(f"<{network.classes}bh", stage)
@@ -229,7 +233,11 @@ def test_the_integer_loss_from_logits_worked_out_apart(
 ) -> None:
     network = build("lenet5", 3)
     chosen = replace(
-        Settings.of_variant(variant, 5, batch=batch), loss="integer", perturb=perturb, r_max=31, loss_fraction=fraction
+        ElasticZoSettings.of_variant(variant, 5, batch=batch),
+        loss="integer",
+        perturb=perturb,
+        r_max=31,
+        loss_fraction=fraction,
     )
     images, labels = images_of(network, batch, seed=batch)
     passes: list[list[np.ndarray]] = []
@@ -260,13 +268,13 @@ def test_settings_that_the_engine_refuses(
 ) -> None:
     network = build("lenet5", 1)
     with engine_of(library, network) as engine, pytest.raises(EngineRefused) as refused:
-        engine.configure(replace(Settings.of_variant("cls1", 5, batch=4), **changes), slots)
+        engine.configure(replace(ElasticZoSettings.of_variant("cls1", 5, batch=4), **changes), slots)
     assert (refused.value.code, FIELDS[refused.value.a]) == (BAD_SETTING, field)
 
 
 def test_a_step_half_done_is_ended_or_given_up(library: ctypes.CDLL) -> None:
     network = build("lenet5", 1)
-    chosen = Settings.of_variant("cls1", 5, batch=4)
+    chosen = ElasticZoSettings.of_variant("cls1", 5, batch=4)
     images, labels = images_of(network, 4)
     with engine_of(library, network) as engine:
         engine.configure(chosen, 2)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from engine.test_host_engine import cases, engine_of, images_of, resident
 from hil.training.graph.graph import Graph
-from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.methods.elasticzo_settings import VARIANTS, ElasticZoSettings
 from hil.training.networks import build
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 
 FORMS = [
     {"logit_error": error, "loss": "integer" if fraction is not None else "float", "loss_fraction": fraction or 0}
@@ -23,9 +23,9 @@ FORMS = [
 ]
 
 
-def check_steps(library: ctypes.CDLL, network: Graph, chosen: Settings, seed: int, steps: int = 2) -> None:
+def check_steps(library: ctypes.CDLL, network: Graph, chosen: ElasticZoSettings, seed: int, steps: int = 2) -> None:
     """Train some steps on both and compare all that they report, and all tensors."""
-    reference = ElasticZoInt8(network, chosen)
+    reference = ElasticZoInt8Reference(network, chosen)
     reference.configure(chosen, 7)
     with engine_of(library, network) as engine:
         engine.configure(chosen, chosen.batch, 7)
@@ -45,7 +45,9 @@ def check_steps(library: ctypes.CDLL, network: Graph, chosen: Settings, seed: in
 
 @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=cases(), seed=st.integers(0, 2**32 - 1))
-def test_a_step_is_that_of_the_reference(library: ctypes.CDLL, case: tuple[Graph, Settings, int], seed: int) -> None:
+def test_a_step_is_that_of_the_reference(
+    library: ctypes.CDLL, case: tuple[Graph, ElasticZoSettings, int], seed: int
+) -> None:
     network, chosen, _ = case
     check_steps(library, network, chosen, seed)
 
@@ -56,7 +58,9 @@ def test_lenet5_trains_as_the_reference_does_in_every_form(library: ctypes.CDLL,
     network = build("lenet5", 2)
     for seed, form in enumerate(FORMS):
         for batch in (1, 3):
-            chosen = replace(Settings.of_variant(variant, 5, batch=batch, scope=scope, seed=seed, r_max=31), **form)
+            chosen = replace(
+                ElasticZoSettings.of_variant(variant, 5, batch=batch, scope=scope, seed=seed, r_max=31), **form
+            )
             check_steps(library, network, chosen, seed, steps=1)
 
 
@@ -66,7 +70,7 @@ def test_the_forms_differ(library: ctypes.CDLL) -> None:
     images, labels = images_of(network, 4)
     outcomes = set()
     for form in FORMS:
-        chosen = replace(Settings.of_variant("cls1", 5, batch=4, r_max=31), **form)
+        chosen = replace(ElasticZoSettings.of_variant("cls1", 5, batch=4, r_max=31), **form)
         with engine_of(library, network) as engine:
             engine.configure(chosen, 4)
             done = resident(engine, 0, images, labels)

@@ -16,7 +16,7 @@ from hil.errors import RigError
 from hil.link.messages import description
 from hil.training.graph.graph import Graph
 from hil.training.methods.qzo_ff import QzoFf
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import trained_tensors
 from hil.training.reference.methods import reference_of
 
@@ -55,9 +55,9 @@ def methods(draw: st.DrawFn) -> QzoFf:
     """Draw a graph and settings near the steps of its weights; they may be ones that are refused."""
     graph, switches = draw(w16a8_graphs()), draw(SWITCHES)
     assume(not 0 < switches["steps"] <= switches["warmup"])
-    unit = min(float(tensor.unit) for tensor in trained_tensors(graph, Settings(**switches)) if not tensor.is_bias)
+    unit = min(float(tensor.unit) for tensor in trained_tensors(graph, QzoFfSettings(**switches)) if not tensor.is_bias)
     rates = {name: float(np.float32(min(scale * unit, 1.0))) for name, scale in draw(SCALES).items()}
-    chosen = Settings(**switches, **rates, batch=BATCH, eta_min=rates["eta"] / 4)
+    chosen = QzoFfSettings(**switches, **rates, batch=BATCH, eta_min=rates["eta"] / 4)
     return QzoFf(graph, chosen, in_flash=draw(st.booleans()))
 
 

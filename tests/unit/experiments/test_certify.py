@@ -15,17 +15,17 @@ from hil.errors import Blocked
 from hil.images import Image
 from hil.link.pending_request import RequestTime
 from hil.link.replies import Loaded, Planned, Stepped
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.certify import Segment, certify, segments
 from hil.training.experiments.curve import checkpoint_path, read_checkpoint, read_run, write_checkpoint
 from hil.training.experiments.exponents import SEGMENT, ExponentRun
 from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import Training
 from hil.training.graph.file import decode
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.settings import FORMATS, sent
-from hil.training.reference.methods import Reference
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.methods import MethodReference
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 from hil.training.trial.lockstep import LockStep
 from hil.training.trial.lockstep_outcome import PHASES, LockStepOutcome
 from hil.training.trial.outcome import Outcome
@@ -36,7 +36,7 @@ from hil.trial import TrialSpec
 
 def settings_in(configuration: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of the settings in the fields of `configure`, by name."""
-    table = sent(Settings.table)
+    table = sent(ElasticZoSettings.table)
     kinds = "".join(FORMATS[setting.type] for setting in table.values())
     numbers = struct.unpack(f"<{kinds}", bytes([configuration["method"]]) + configuration["settings"])
     return dict(zip(table, numbers, strict=True))
@@ -47,7 +47,7 @@ class FakeBoard:
 
     def __init__(self, spec: TrialSpec, spoil: int | None = None) -> None:
         self.prepared, self.spoil = prepare(spec), spoil
-        self.learner: Reference | None = None
+        self.learner: MethodReference | None = None
         self.step_deadline_s, self.took = 1.0, RequestTime(0.0, 0.0, 0)
         self.identity, self.clock_hz = (
             SimpleNamespace(counter="none"),
@@ -64,7 +64,7 @@ class FakeBoard:
         first_step = settings_in(configuration)["first_step"]
         settings = self.prepared.settings_at(first_step)
         if self.learner is None:
-            self.learner = ElasticZoInt8(self.network, settings)
+            self.learner = ElasticZoInt8Reference(self.network, settings)
             if self.spoil is not None:
                 self.learner.weights[2].reshape(-1)[self.spoil] ^= 1
         self.learner.configure(settings, first_step)
@@ -170,7 +170,7 @@ def test_what_the_rig_cannot_tell_is_blocked(trained: Path, tmp_path: Path) -> N
 
 
 def test_which_segments(tmp_path: Path) -> None:
-    asked = Request(("fashion-mnist",), ("int8", "int8star"), seeds=3, epochs=10, batch=50)
+    asked = ExperimentRequest(("fashion-mnist",), ("int8", "int8star"), seeds=3, epochs=10, batch=50)
     runs = [replace(run, data="fashion-mnist-1k") for run in TABLES["elasticzo-table1"](asked).runs]
     chosen = list(segments(runs, tmp_path))
     rows = {(run.data, run.column, run.variant) for run in runs}

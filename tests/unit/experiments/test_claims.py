@@ -14,10 +14,10 @@ from hil.training.experiments.curve import EpochRow, complete, read_checkpoint, 
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.rate_search import RateSearch, results, search_facts, stem_of
 from hil.training.experiments.render import as_markdown, as_page
-from hil.training.experiments.summary import Summary, summarise
-from hil.training.experiments.table import Table, Within
+from hil.training.experiments.summary import ExperimentSummary, summarise
+from hil.training.experiments.table import PaperTable, Within
 from hil.training.experiments.train import Training
-from hil.training.reference.methods import Reference, StepFailed, StepOutcome
+from hil.training.reference.methods import MethodReference, StepFailed, StepOutcome
 
 DATA = "fashion-mnist-1k@40-10"
 RUN = GraphRun(
@@ -25,16 +25,18 @@ RUN = GraphRun(
 )
 
 
-def table(seeds: int = 2, **changed: object) -> Table:
+def table(seeds: int = 2, **changed: object) -> PaperTable:
     rows = ("good", "bad")
     cells = {
         ("d", "c", row): tuple(replace(RUN, variant=row, seed=seed) for seed in range(1, seeds + 1)) for row in rows
     }
     runs = tuple(run for its in cells.values() for run in its)
-    return replace(Table("t", "T", (runs,), cells, rows, {}, (), order="as said"), **changed)  # type: ignore[arg-type]
+    return replace(PaperTable("t", "T", (runs,), cells, rows, {}, (), order="as said"), **changed)  # type: ignore[arg-type]
 
 
-def filled(folder: Path, of: Table, accuracy: dict[str, float], failed: str = "", moved: float = 1.0) -> Summary:
+def filled(
+    folder: Path, of: PaperTable, accuracy: dict[str, float], failed: str = "", moved: float = 1.0
+) -> ExperimentSummary:
     for run in of.runs:
         (folder / run.name).mkdir(parents=True)
         write_run(folder / run.name, run, "")
@@ -46,7 +48,7 @@ def filled(folder: Path, of: Table, accuracy: dict[str, float], failed: str = ""
     return summarise(of, folder, {"time": "then", "commit": None})
 
 
-def doubts(summary: Summary) -> list[str]:
+def doubts(summary: ExperimentSummary) -> list[str]:
     """Why nothing is claimed, besides that no rate was searched."""
     (order,) = summary.orders
     return [doubt for doubt in order.doubts if "was not searched" not in doubt]
@@ -109,10 +111,10 @@ def test_nothing_is_claimed_of_a_rate_that_harms(tmp_path: Path) -> None:
     assert doubts(filled(tmp_path, of, {"good": 0.9, "bad": 0.8})) == ["the best rate of good is harmful"]
 
 
-class Failing(Reference):
+class Failing(MethodReference):
     """A reference whose step 3 fails."""
 
-    def __init__(self, inner: Reference) -> None:
+    def __init__(self, inner: MethodReference) -> None:
         self._inner, self.arithmetic = inner, inner.arithmetic
 
     def __getattr__(self, name: str) -> object:

@@ -10,10 +10,10 @@ import pytest
 
 from hil.commands import main as cli
 from hil.training.experiments import command
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.exponents import ExponentRun
 from hil.training.experiments.options import add_paper_options, selected_table
-from hil.training.experiments.table import Table
+from hil.training.experiments.table import PaperTable
 from hil.training.experiments.tables import TABLES
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
@@ -23,7 +23,7 @@ from .test_certify import on_fake
 DATA = "fashion-mnist-1k@200-50"
 
 
-def small(asked: Request) -> Table:
+def small(asked: ExperimentRequest) -> PaperTable:
     """Four rows on a part of the data set that comes along: 20 steps in an epoch of batches of 10."""
     cells = {}
     for row in ("full-zo", "cls2", "cls1", "full-bp"):
@@ -32,7 +32,7 @@ def small(asked: Request) -> Table:
             for seed in range(1, asked.seeds + 1)
         )
         cells["fashion-mnist", "int8", row] = runs
-    return Table(
+    return PaperTable(
         "small",
         "A small table",
         (tuple(run for runs in cells.values() for run in runs),),

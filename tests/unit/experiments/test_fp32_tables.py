@@ -12,7 +12,7 @@ import pytest
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.experiments.adam import BETA1, BETA2, RATE, SMALL, AdamPreTraining
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.charts import charts
 from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, checkpoint_path, read_curve, read_run, write_curve, write_run
@@ -22,13 +22,13 @@ from hil.training.experiments.table import NONE
 from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import Training, mean_loss
 from hil.training.networks import build
-from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32Reference
 from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
 
 DATA = ("mnist", "fashion-mnist", "furniture-clouds")
-FULL = Request(DATA, ("fp32", "int8", "int8star"), seeds=3)
-ONLY = Request(("fashion-mnist",), ("fp32",), seeds=2, rates=(0.01,))
+FULL = ExperimentRequest(DATA, ("fp32", "int8", "int8star"), seeds=3)
+ONLY = ExperimentRequest(("fashion-mnist",), ("fp32",), seeds=2, rates=(0.01,))
 ROWS = ("full-zo", "cls2", "cls1", "full-bp")
 table1, table2 = TABLES["elasticzo-table1"], TABLES["elasticzo-table2"]
 SMALL_DATA = "fashion-mnist-1k@96-32"
@@ -112,7 +112,7 @@ def test_adam_by_hand() -> None:
     """Two steps in binary64 from the gradients of the reference: equal within the rounding of binary32."""
     data, network = load(SMALL_DATA), build("lenet5-float32", 1)
     adam = AdamPreTraining(network, 32, 1)
-    plain = ElasticZoFp32(network, adam.settings)
+    plain = ElasticZoFp32Reference(network, adam.settings)
     means = [np.zeros(tensor.shape) for tensor in plain.weights]
     squares = [np.zeros(tensor.shape) for tensor in plain.weights]
     for step in (1, 2):
@@ -170,7 +170,7 @@ def test_pre_training_keeps_its_moments(tmp_path: Path) -> None:
 
 
 def test_the_rate_of_the_search_is_used(tmp_path: Path) -> None:
-    table = table1(Request(("fashion-mnist",), ("fp32",), seeds=1, epochs=2))
+    table = table1(ExperimentRequest(("fashion-mnist",), ("fp32",), seeds=1, epochs=2))
     search = next(one for one in table.searches if one.base.variant == "cls1")
     for run in search.first_runs():
         (tmp_path / run.name).mkdir()

@@ -14,9 +14,9 @@ from hil.quantity import Provenance
 from hil.training.data.store import FOLDER_VARIABLE
 from hil.training.experiments import command
 from hil.training.experiments.costs import measure
-from hil.training.experiments.fqt_costs import FIGURES, Case, FqtCost, FqtCosts, speedups
-from hil.training.trial.latency_counts import Latency
-from hil.training.trial.latency_figures import Booking
+from hil.training.experiments.fqt_costs import FIGURES, CostBar, FqtCost, FqtCosts, speedups
+from hil.training.trial.latency_counts import CountedLatency
+from hil.training.trial.latency_figures import BookingCost
 from hil.training.trial.lockstep_outcome import LockStepOutcome
 from hil.training.trial.outcome import End, Outcome
 from hil.training.trial.prepare import prepare
@@ -49,7 +49,7 @@ def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
             raise Blocked("energy", "the meter is gone.")
         found.energy = Energy()
     if spec.latency is not None:
-        latency = Latency(Booking(1, 0, 0, 0), "dwt", Provenance.MODELLED)
+        latency = CountedLatency(BookingCost(1, 0, 0, 0), "dwt", Provenance.MODELLED)
         share = float(spec.settings.get("lambda_max", 1))
         for step in range(spec.latency.steps):
             backward = int(100 + 900 * share) + 2 * (step % 2)
@@ -80,7 +80,7 @@ def test_the_cases_of_the_figures() -> None:
 
 
 def test_a_trial_has_steps_of_one_sample_and_the_meter_whole_batches() -> None:
-    case = Case("imxrt1062", "vibration", "mbednet-reset-vibration-mixed", "mixed", {"last_layers": 5}, 0.1)
+    case = CostBar("imxrt1062", "vibration", "mbednet-reset-vibration-mixed", "mixed", {"last_layers": 5}, 0.1)
     spec = case.latency(1000)
     assert spec.batch == 1 and spec.latency is not None and spec.latency.steps == 1000 and spec.energy is None
     settings = prepare(spec).method.settings
@@ -106,7 +106,7 @@ def test_a_share_makes_the_backward_pass_cheaper(tmp_path: Path) -> None:
     assert of_network == {"0.5": pytest.approx(1001 / 551), "0.1": pytest.approx(1001 / 191)}
     assert "- mbednet-reset-vibration-mixed: 0.5: 1.82, 0.1: 5.24" in page
     assert "- mean at 0.1: 5.24; the paper's mean over seven data sets is 6.64" in page
-    dense = FqtCost(Case("imxrt1062", "d", "n", "mixed", {}, 0.1), {}, cycles={"backward": (1.0, 0.0)})
+    dense = FqtCost(CostBar("imxrt1062", "d", "n", "mixed", {}, 0.1), {}, cycles={"backward": (1.0, 0.0)})
     assert speedups([dense]) == {}, "nothing to compare with"
 
 
@@ -119,7 +119,7 @@ def test_boards_without_room_are_said_and_uint8_alone_fits_them(tmp_path: Path) 
 
 
 def test_segments_are_those_of_the_plan() -> None:
-    case = Case("rp2040", "fashion-mnist-1k", "fqt-cnn-uint8", "uint8", {})
+    case = CostBar("rp2040", "fashion-mnist-1k", "fqt-cnn-uint8", "uint8", {})
     cost = FqtCosts("fqt-figure7").analysed_case(case)
     assert cost.in_flash is False and cost.planned == prepare(case.latency(1)).plan.total
     assert set(cost.memory) == {"feature maps", "weights and gradients", "flash"}

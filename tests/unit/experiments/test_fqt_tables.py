@@ -14,7 +14,7 @@ from hil.commands import main as cli
 from hil.errors import RigError
 from hil.training.data import batches, load
 from hil.training.data.store import FOLDER_VARIABLE
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.certify import segments, trial_of
 from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, read_checkpoint, read_curve, read_run, write_curve, write_run
@@ -22,8 +22,8 @@ from hil.training.experiments.fqt import CONFIGURATIONS, SHARES
 from hil.training.experiments.fqt_runs import FqtRun
 from hil.training.experiments.paper import paper
 from hil.training.experiments.render import as_markdown, as_page
-from hil.training.experiments.summary import Summary, summarise
-from hil.training.experiments.table import Table
+from hil.training.experiments.summary import ExperimentSummary, summarise
+from hil.training.experiments.table import PaperTable
 from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import Training
 from hil.training.methods.fqt import Fqt
@@ -56,7 +56,9 @@ def begin(runs: Path, run: FqtRun) -> Path:
     return folder
 
 
-def filled(table: Table, folder: Path, accuracy: dict[str, float], macs: dict[str, float] | None = None) -> Summary:
+def filled(
+    table: PaperTable, folder: Path, accuracy: dict[str, float], macs: dict[str, float] | None = None
+) -> ExperimentSummary:
     """Curves whose last accuracy is what `accuracy` says, by row."""
     for run in table.runs:
         curve = [EpochRow(0, 0, None, None, 0.1, accuracy.get(run.variant, 0.5), 0, 0, test_loss=2.3)]
@@ -72,7 +74,7 @@ def filled(table: Table, folder: Path, accuracy: dict[str, float], macs: dict[st
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_every_run_waits_for_its_search_and_no_test_sample_decides(name: str) -> None:
-    table = TABLES[name](Request())
+    table = TABLES[name](ExperimentRequest())
     assert len({run.name for run in table.runs}) == len(table.runs)
     first, second = table.stages
     stems = {search.stem for search in table.searches}
@@ -90,7 +92,7 @@ def test_every_run_waits_for_its_search_and_no_test_sample_decides(name: str) ->
 
 
 def test_transfer_trains_the_last_five_layers_of_reset_networks() -> None:
-    table = TABLES["fqt-figure4"](Request())
+    table = TABLES["fqt-figure4"](ExperimentRequest())
     assert [data for data, _ in table.columns] == ["vibration", IMAGES]
     for configuration in CONFIGURATIONS:
         run = table.cells["vibration", "last5", configuration][0]
@@ -108,7 +110,7 @@ def test_transfer_trains_the_last_five_layers_of_reset_networks() -> None:
 
 
 def test_sparse_rows_change_the_share_alone() -> None:
-    table = TABLES["fqt-figure6"](Request())
+    table = TABLES["fqt-figure6"](ExperimentRequest())
     for configuration in CONFIGURATIONS:
         dense = table.cells["vibration", "last5", f"{configuration}-1"][0]
         for share in SHARES:
@@ -121,7 +123,7 @@ def test_sparse_rows_change_the_share_alone() -> None:
 
 
 def test_full_training_has_all_layers() -> None:
-    table = TABLES["fqt-figure7"](Request())
+    table = TABLES["fqt-figure7"](ExperimentRequest())
     assert [data for data, _ in table.columns] == [IMAGES]
     run = table.cells[IMAGES, "all", "uint8"][0]
     assert isinstance(run, FqtRun) and len(run.settings(0, ()).trained(build(run.network, 1))) == 4
@@ -142,10 +144,10 @@ def test_the_tables_say_what_the_paper_prints() -> None:
     assert rows["FQT, uint8"][-1] == 73.7 and rows["SGD-M, int8"][-1] == 64.9
     for name, (*values, mean) in rows.items():
         assert len(values) == 8 and (mean == pytest.approx(np.mean(values), abs=0.06) or name == "SGD-M, int8")
-    said = " ".join(TABLES["fqt-figure6"](Request(images=500, epochs=2, seeds=1)).differences)
+    said = " ".join(TABLES["fqt-figure6"](ExperimentRequest(images=500, epochs=2, seeds=1)).differences)
     assert "6.64 times faster" in said and "At most 500 training samples" in said
     assert "2 epochs; the paper has 20" in said and "1 seed in the place of five runs" in said
-    assert "89.5 %" in " ".join(TABLES["fqt-figure4"](Request()).differences)
+    assert "89.5 %" in " ".join(TABLES["fqt-figure4"](ExperimentRequest()).differences)
 
 
 def test_the_mean_of_table_4_is_not_that_of_its_columns() -> None:
@@ -155,7 +157,7 @@ def test_the_mean_of_table_4_is_not_that_of_its_columns() -> None:
 
 
 def test_points_decide_the_claims(tmp_path: Path) -> None:
-    table = TABLES["fqt-figure4"](Request(seeds=2, epochs=2, rates=(0.001,)))
+    table = TABLES["fqt-figure4"](ExperimentRequest(seeds=2, epochs=2, rates=(0.001,)))
     assert len(table.stages) == 1
     accuracies = {"uint8": 0.885, "mixed": 0.889, "float32": 0.90, "baseline": 0.95}
     summary = filled(table, tmp_path, accuracies)
@@ -168,7 +170,7 @@ def test_points_decide_the_claims(tmp_path: Path) -> None:
 
 
 def test_the_backward_pass_of_a_whole_training(tmp_path: Path) -> None:
-    table = TABLES["fqt-figure6"](Request(seeds=1, epochs=2, rates=(0.001,)))
+    table = TABLES["fqt-figure6"](ExperimentRequest(seeds=1, epochs=2, rates=(0.001,)))
     summary = filled(table, tmp_path, {}, {"mixed-1": 1000.0, "mixed-0.5": 600.0, "mixed-0.1": 200.0})
     said = as_markdown(summary)
     assert "- mixed, lambda_min 0.1, vibration the last five layers: 200 of 1,000, 5.00 times fewer" in said
@@ -178,7 +180,7 @@ def test_the_backward_pass_of_a_whole_training(tmp_path: Path) -> None:
 
 
 def test_figure_8_has_the_curves_of_losses(tmp_path: Path) -> None:
-    table = TABLES["fqt-figure8"](Request(seeds=1, epochs=2, rates=(0.001,)))
+    table = TABLES["fqt-figure8"](ExperimentRequest(seeds=1, epochs=2, rates=(0.001,)))
     page = as_page(filled(table, tmp_path, {}))
     assert f"{IMAGES} the last five layers, test loss in nats (figure 8)" in page
 
@@ -247,7 +249,7 @@ def test_table_4_needs_the_files_of_the_user(monkeypatch: pytest.MonkeyPatch) ->
     for configuration in ("int8", *CONFIGURATIONS):
         monkeypatch.delitem(NETWORKS, f"mcunet-5fps-{configuration}", raising=False)
     with pytest.raises(RigError, match="mcunet-5fps, whose files are yours: set TRAINRIG_TINY_TRAINING"):
-        TABLES["fqt-table4"](Request())
+        TABLES["fqt-table4"](ExperimentRequest())
 
 
 @pytest.mark.parametrize(

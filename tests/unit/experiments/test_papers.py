@@ -8,7 +8,7 @@ import pytest
 
 from hil.errors import RigError
 from hil.training.experiments import paper as papers
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.paper import PAPERS, Experiment, paper
 from hil.training.experiments.table import NONE
 from hil.training.experiments.tables import TABLES
@@ -48,10 +48,10 @@ def test_every_experiment_has_a_table() -> None:
 
 def test_what_the_user_requests_is_kept() -> None:
     experiment = paper("pmt").experiments["pmt-table11"]
-    own = Request().of(experiment)
+    own = ExperimentRequest().of(experiment)
     assert (own.epochs, own.batch, own.rates) == (20, 100, (0.003, 0.01, 0.03, 0.1))
-    assert Request(epochs=3, rates=(0.5,)).of(experiment).epochs == 3
-    assert Request(rates=(0.5,)).of(experiment).rates == (0.5,)
+    assert ExperimentRequest(epochs=3, rates=(0.5,)).of(experiment).epochs == 3
+    assert ExperimentRequest(rates=(0.5,)).of(experiment).rates == (0.5,)
 
 
 def test_an_unknown_key_is_refused(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,22 +10,24 @@ import pytest
 
 from hil.errors import RigError
 from hil.training.experiments.adaptation import WITHOUT_QAS
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.curve import EpochRow, write_curve, write_run
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.paper import paper
 from hil.training.experiments.pmt import FP32, TASKS
 from hil.training.experiments.qzo_runs import QzoRun
 from hil.training.experiments.render import as_markdown, as_page
-from hil.training.experiments.summary import Summary, summarise
-from hil.training.experiments.table import Table
+from hil.training.experiments.summary import ExperimentSummary, summarise
+from hil.training.experiments.table import PaperTable
 from hil.training.experiments.tables import TABLES
 
 PMT_TABLES = [name for name in TABLES if name.startswith("pmt-")]
-SMALL = Request(network="lenet5-tflite", seeds=2, epochs=2, batch=20, images=100, queries=10, rates=(0.01, 0.1))
+SMALL = ExperimentRequest(
+    network="lenet5-tflite", seeds=2, epochs=2, batch=20, images=100, queries=10, rates=(0.01, 0.1)
+)
 
 
-def filled(table: Table, folder: Path, rows: dict[str, float]) -> Summary:
+def filled(table: PaperTable, folder: Path, rows: dict[str, float]) -> ExperimentSummary:
     """Curves whose last accuracy and loss are what `rows` says, by row; 0.5 where it says nothing."""
     for run in table.runs:
         value = rows.get(run.variant, 0.5)
@@ -41,7 +43,7 @@ def filled(table: Table, folder: Path, rows: dict[str, float]) -> Summary:
 @pytest.mark.parametrize("network", ["lenet5-tflite", "resnet-tiny"])
 @pytest.mark.parametrize("name", [name for name in PMT_TABLES if name not in TASKS])
 def test_every_run_waits_for_those_that_it_chooses_among(name: str, network: str) -> None:
-    table = TABLES[name](Request(network=network))
+    table = TABLES[name](ExperimentRequest(network=network))
     assert len({run.name for run in table.runs}) == len(table.runs), "every run has a folder of its own"
     ready: set[str] = set()
     for stage in table.stages:
@@ -70,10 +72,10 @@ def test_every_corruption_has_its_searches() -> None:
 
 
 def test_the_paper_s_cells() -> None:
-    table4 = TABLES["pmt-table4"](Request())
+    table4 = TABLES["pmt-table4"](ExperimentRequest())
     assert len(table4.paper) == 4 * 5 and set(table4.paper) <= set(table4.cells)
     assert len(table4.cells["resnet-tiny", "noise", "block2"]) == 4 * 3, "four corruptions, three seeds"
-    table7 = TABLES["pmt-table7"](Request())
+    table7 = TABLES["pmt-table7"](ExperimentRequest())
     assert [column for _, column in table7.columns] == list(paper("pmt").experiments["pmt-table7"].published["*"])
     assert table7.paper["resnet-tiny", "zoom-blur", "bp-int8"] == 55.57 and len(table7.paper) == 12 * 5
 
@@ -101,7 +103,7 @@ def test_rates_without_qas_are_larger() -> None:
     least = 20 * 10 / (20 * 10 + 4704 - 1)  # conv1 has the most nodes
     assert rates["qas"] == {float(f"{rate * least:.2g}") for rate in (0.01, 0.1)}
     assert rates["neither"] == {float(f"{rate * WITHOUT_QAS * least:.2g}") for rate in (0.01, 0.1)}
-    alone = TABLES["pmt-figure7"](Request(network="lenet5-tflite", rates=(0.02,)))
+    alone = TABLES["pmt-figure7"](ExperimentRequest(network="lenet5-tflite", rates=(0.02,)))
     assert len(alone.stages) == 1 and {0.02, 0.02 * WITHOUT_QAS} < {run.eta for run in alone.runs}
 
 
@@ -151,7 +153,9 @@ def test_cosines_by_layer(tmp_path: Path) -> None:
 
 
 def test_table_7_has_back_propagation_in_floats(tmp_path: Path) -> None:
-    table = TABLES["pmt-table7"](Request(network="lenet5-tflite", seeds=1, corruptions=("fog",), rates=(0.01,)))
+    table = TABLES["pmt-table7"](
+        ExperimentRequest(network="lenet5-tflite", seeds=1, corruptions=("fog",), rates=(0.01,))
+    )
     said = as_markdown(filled(table, tmp_path, {"pmt": 0.7, FP32: 0.8}))
     assert "| BP, FP32, all layers | 80.00 (82.67) |" in said
     (run,) = table.cells["lenet5-tflite", "fog", FP32]
@@ -165,7 +169,7 @@ def test_table_7_has_back_propagation_in_floats(tmp_path: Path) -> None:
 
 
 def test_tinytrain_has_a_row_that_the_paper_lacks_and_at_least_two_steps_an_epoch() -> None:
-    table = TABLES["pmt-table7"](Request(network="lenet5-tflite"))
+    table = TABLES["pmt-table7"](ExperimentRequest(network="lenet5-tflite"))
     assert table.rows.index("tinytrain") == table.rows.index("mcutrain") + 1
     assert not [row for _, _, row in table.paper if row == "tinytrain"]
     assert {run.method for run in table.cells["lenet5-tflite", "fog", "tinytrain"]} == {"tinytrain"}
@@ -192,10 +196,10 @@ def test_figures_10_and_11_have_the_rows_of_figure_7_in_several_tasks() -> None:
 
 def test_what_is_refused() -> None:
     with pytest.raises(RigError, match="mcunet-48 was not trained on Fashion-MNIST: choose resnet-tiny or lenet5"):
-        TABLES["pmt-table4"](Request(network="mcunet-48"))
+        TABLES["pmt-table4"](ExperimentRequest(network="mcunet-48"))
     with pytest.raises(
         RigError, match="a batch of 100 is larger than the 80 training images that remain while something is chosen"
     ):
-        TABLES["pmt-table4"](Request(images=80))
+        TABLES["pmt-table4"](ExperimentRequest(images=80))
     with pytest.raises(RigError, match="--queries is 200: a step has 127 at most"):
-        TABLES["pmt-table4"](Request(queries=200))
+        TABLES["pmt-table4"](ExperimentRequest(queries=200))

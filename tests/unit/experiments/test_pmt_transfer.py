@@ -15,7 +15,7 @@ from hil.training.data import load
 from hil.training.data.store import FOLDER_VARIABLE
 from hil.training.experiments import adaptation
 from hil.training.experiments.adaptation import Adaptation, new_task
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.certify import segments, trial_of
 from hil.training.experiments.curve import read_curve, write_run
 from hil.training.experiments.graphs import GraphRun
@@ -37,12 +37,12 @@ def nothing_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "none"))
 
 
-def small(network: str = "lenet5-tflite", data: str = TURNED, **others) -> Request:
+def small(network: str = "lenet5-tflite", data: str = TURNED, **others) -> ExperimentRequest:
     given = {"seeds": 2, "epochs": 2, "batch": 20, "images": 100, "queries": 2, "rates": (0.01, 0.1)}
-    return Request((data,), network=network, **given | others)
+    return ExperimentRequest((data,), network=network, **given | others)
 
 
-def task(request: Request) -> Adaptation:
+def task(request: ExperimentRequest) -> Adaptation:
     return new_task(request.of(paper("pmt").experiments["pmt-table10"]))
 
 
@@ -137,7 +137,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         TABLES["pmt-table10"](small(batch=90))
     monkeypatch.delitem(NETWORKS, "mcunet-in1-128", raising=False)
     with pytest.raises(RigError, match="the default network mcunet-in1-128 is read from your files: set TRAINRIG_TINY"):
-        task(Request((PAIR,)))
+        task(ExperimentRequest((PAIR,)))
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ import pytest
 from hil.commands import main as cli
 from hil.errors import RigError
 from hil.training.data import load
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.certify import segments, trial_of
 from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, read_curve, read_run, write_curve, write_run
 from hil.training.experiments.qzo_runs import QzoRun
 from hil.training.experiments.render import as_markdown, as_page
-from hil.training.experiments.summary import Summary, summarise
-from hil.training.experiments.table import Table
+from hil.training.experiments.summary import ExperimentSummary, summarise
+from hil.training.experiments.table import PaperTable
 from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import TaskTraining, Training
 from hil.training.trial.prepare import prepare
@@ -42,7 +42,7 @@ def begin(runs: Path, run: QzoRun) -> Path:
     return folder
 
 
-def filled(table: Table, folder: Path, rows: dict[str, float]) -> Summary:
+def filled(table: PaperTable, folder: Path, rows: dict[str, float]) -> ExperimentSummary:
     """Curves whose last accuracy is what `rows` says, by row; 0.5 where it says nothing."""
     for run in table.runs:
         value = rows.get(run.variant, 0.5)
@@ -57,7 +57,7 @@ def filled(table: Table, folder: Path, rows: dict[str, float]) -> Summary:
 @pytest.mark.parametrize("network", ["lenet5-tflite", "resnet-tiny"])
 @pytest.mark.parametrize("name", [name for name in TABLES if name.startswith("qzo-")])
 def test_every_run_waits_for_its_search_and_no_test_image_decides(name: str, network: str) -> None:
-    table = TABLES[name](Request(network=network))
+    table = TABLES[name](ExperimentRequest(network=network))
     assert len({run.name for run in table.runs}) == len(table.runs)
     stems = {search.stem for search in table.searches}
     first, second = table.stages
@@ -76,16 +76,16 @@ def test_every_run_waits_for_its_search_and_no_test_image_decides(name: str, net
 
 
 def test_the_paper_s_cells() -> None:
-    few = TABLES["qzo-few-shot"](Request(network="resnet-tiny"))
+    few = TABLES["qzo-few-shot"](ExperimentRequest(network="resnet-tiny"))
     assert few.paper["resnet-tiny", "protonet", "ff-probe-16w8a"] == 95.86
-    ood = TABLES["qzo-ood"](Request())
+    ood = TABLES["qzo-ood"](ExperimentRequest())
     assert ood.paper["lenet5-tflite, 3 trained layers", "hard", "bp"] == 74.76
     assert set(ood.paper) == set(ood.cells)
     assert len(ood.cells["lenet5-tflite, 1 trained layer", "easy", "ff"]) == 4 * 3, "four corruptions, three seeds"
 
 
 def test_the_ablation_changes_one_thing_at_a_time() -> None:
-    table = TABLES["qzo-ablation"](Request())
+    table = TABLES["qzo-ablation"](ExperimentRequest())
     settings = {row: table.cells["mnist", "probe", row][0] for row in table.rows}
     base = dict(settings["16w8a"].given)
     differ = {row: set(dict(run.given).items()) - set(base.items()) for row, run in settings.items()}
@@ -97,7 +97,7 @@ def test_the_ablation_changes_one_thing_at_a_time() -> None:
 
 
 def test_memory_of_forward_gradients_is_below_that_of_back_propagation() -> None:
-    rows = TABLES["qzo-ablation"](Request()).memory
+    rows = TABLES["qzo-ablation"](ExperimentRequest()).memory
     for network in ("lenet5", "resnet-tiny"):
         scratch = {row.method: row.parts["scratch"] for row in rows if row.network == network}
         assert scratch["FF, all layers, 16w8a"] < scratch["BP, all layers, int8"] < scratch["BP, all layers, float32"]
@@ -105,7 +105,7 @@ def test_memory_of_forward_gradients_is_below_that_of_back_propagation() -> None
 
 
 def test_the_page_has_the_memory_and_the_order(tmp_path: Path) -> None:
-    table = TABLES["qzo-ablation"](Request(seeds=1, epochs=1, rates=(0.01,)))
+    table = TABLES["qzo-ablation"](ExperimentRequest(seeds=1, epochs=1, rates=(0.01,)))
     assert len(table.stages) == 1 and not table.searches
     accuracies = {"bp": 0.9, "ff-m10": 0.88, "ff": 0.87, "ff-m1": 0.8, "16w8a-m10": 0.88, "16w8a": 0.86}
     summary = filled(table, tmp_path, accuracies | {"16w8a-m1": 0.8, "8w8a": 0.3, "both": 0.87})
@@ -117,7 +117,7 @@ def test_the_page_has_the_memory_and_the_order(tmp_path: Path) -> None:
 
 
 def test_every_task_has_its_steps(tmp_path: Path) -> None:
-    table = TABLES["qzo-few-shot"](Request(seeds=1, epochs=2, tasks=3, rates=(0.01,)))
+    table = TABLES["qzo-few-shot"](ExperimentRequest(seeds=1, epochs=2, tasks=3, rates=(0.01,)))
     cell = filled(table, tmp_path, {}).cell("lenet5-tflite", "protonet", "bp-full")
     assert cell is not None and cell.train_s == 1.0 and cell.steps_per_s == 2 * 3
 
@@ -190,4 +190,4 @@ def test_what_is_refused(arguments: list[str], said: str, capsys: pytest.Capture
 
 def test_only_pre_trained_networks() -> None:
     with pytest.raises(RigError, match="mcunet-48 has no pre-trained weights"):
-        TABLES["qzo-ood"](Request(network="mcunet-48"))
+        TABLES["qzo-ood"](ExperimentRequest(network="mcunet-48"))

@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 
 from hil.report.page import packed_library
-from hil.training.experiments.builder import Request
+from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.certify import Certificate
 from hil.training.experiments.curve import EpochRow, read_curve, write_curve
 from hil.training.experiments.render import write
-from hil.training.experiments.summary import Summary, summarise
-from hil.training.experiments.table import NONE, Table
+from hil.training.experiments.summary import ExperimentSummary, summarise
+from hil.training.experiments.table import NONE, PaperTable
 from hil.training.experiments.tables import TABLES
 
 from .folders import recorded_curves
 
-FULL = Request(("mnist", "fashion-mnist"), ("int8", "int8star"), seeds=3, epochs=100, batch=256)
-SMALL = Request(("fashion-mnist",), ("int8", "int8star"), seeds=3, epochs=10, batch=128)
+FULL = ExperimentRequest(("mnist", "fashion-mnist"), ("int8", "int8star"), seeds=3, epochs=100, batch=256)
+SMALL = ExperimentRequest(("fashion-mnist",), ("int8", "int8star"), seeds=3, epochs=10, batch=128)
 ROWS = ("full-zo", "cls2", "cls1", "full-bp")
 table1, table2 = TABLES["elasticzo-table1"], TABLES["elasticzo-table2"]
 
@@ -66,7 +66,7 @@ def test_what_differs_is_said(make) -> None:
 ACCURACY = {"full-zo": 0.70, "cls2": 0.80, "cls1": 0.85, "full-bp": 0.90}
 
 
-def filled(folder: Path, table: Table, **changed: float) -> Summary:
+def filled(folder: Path, table: PaperTable, **changed: float) -> ExperimentSummary:
     """Curves with known last values: 1 % more a seed."""
     for run in table.runs:
         last = (ACCURACY | changed)[run.variant] + 0.01 * (run.seed - 2)
@@ -164,7 +164,7 @@ def test_the_files(tmp_path: Path) -> None:
     one = Certificate(
         table.runs[0].name, "d", "int8", "cls1", 1, 3, 60, 20, "stm32h7b3", "virtual", "fail", "a < b & c"
     )
-    write(Summary(**{**vars(summary), "certificates": (one,)}), tmp_path)
+    write(ExperimentSummary(**{**vars(summary), "certificates": (one,)}), tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "curves.parquet",
         "index.html",

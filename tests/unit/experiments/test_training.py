@@ -22,7 +22,7 @@ from hil.training.experiments.curve import (
 )
 from hil.training.experiments.train import Training
 from hil.training.networks import build
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 from hil.training.reference.native.bfp8 import fastest
 
 from .folders import same
@@ -49,7 +49,7 @@ def test_a_run_is_what_the_reference_does_by_hand(begun) -> None:
     data, run = load("fashion-mnist-1k"), read_run(folder)[0]
     schedule = {20: {"b_bp": 4, "p_zero": 128}, 50: {"b_bp": 3, "p_zero": 230}}  # epochs 20 and 50 of 100, of 100 steps
     settings = run.settings(0, ())
-    learner = ElasticZoInt8(build("lenet5", 1), settings)
+    learner = ElasticZoInt8Reference(build("lenet5", 1), settings)
     losses = []
     for step, chosen in enumerate(islice(batches(data, 50, 1), 100)):
         if step in schedule:

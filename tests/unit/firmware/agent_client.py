@@ -10,7 +10,7 @@ from agent_link_model import IDS, MESSAGES, Frame, frames, hello
 from host_agent import Agent
 
 from hil.link.messages import decode, encode
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.settings import configure_fields
 
 NAMES = {number: name for name, number in IDS.items()}
@@ -79,4 +79,4 @@ class Client:
 
     def configure(self, **changes: int) -> dict[str, Any]:
         """Configure ElasticZO with SETTINGS and these changes; return the fields of the reply, or of the error."""
-        return self.call("configure", **configure_fields(Settings.table, SETTINGS | changes))
+        return self.call("configure", **configure_fields(ElasticZoSettings.table, SETTINGS | changes))

@@ -11,7 +11,7 @@ from agent_client import SETTINGS, Client, network
 from host_agent import Agent
 from mlperf_runner import Runner
 
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.settings import configure_fields
 
@@ -52,7 +52,7 @@ class Session:
 def session(program: Path, energy: bool = False, task: int = IMAGES, **changes: int) -> Iterator[Session]:
     """Return an agent with the smallest network, in `bfp8`; `changes`: of its settings."""
     with _closed(
-        Session(program, network(), configure_fields(Settings.table, SETTINGS | changes), task, energy)
+        Session(program, network(), configure_fields(ElasticZoSettings.table, SETTINGS | changes), task, energy)
     ) as one:
         yield one
 

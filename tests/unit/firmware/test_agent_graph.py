@@ -21,7 +21,7 @@ from hil.training.methods.settings import configure_fields, sent
 from hil.training.networks.drawing import Drawing, calibration_images
 from hil.training.networks.quantize import quantize
 from hil.training.reference.methods import training_loop
-from hil.training.reference.methods.deepzero import DeepZero as ReferenceDeepZero
+from hil.training.reference.methods.deepzero import DeepZeroReference
 
 METHODS = {"poor-mans": PoorMansTraining, "deepzero": DeepZero, "bp": Int8Bp}
 CHOSEN = GraphSettings(eta=0.5, queries=3, batch=1, perturb="adaptive", seed=7)
@@ -75,7 +75,7 @@ def client(agent_program: Path, tmp_path: Path) -> Iterator[Client]:
 
 def idle_coordinates(reference: object, step: int) -> int:
     """Return the coordinates of the last layer that a step of a sparse DeepZero leaves out; 0 for other methods."""
-    if not isinstance(reference, ReferenceDeepZero):
+    if not isinstance(reference, DeepZeroReference):
         return 0
     (layer,) = reference.trained
     return int(layer.coordinates - len(reference.active(step, layer)))

@@ -11,7 +11,7 @@ from agent_client import CLASSES, SETTINGS, Client, network
 from agent_link_model import MESSAGES, hello
 from host_agent import Agent
 
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.settings import configure_fields, sent
 
 
@@ -37,7 +37,7 @@ REFUSED = [
 def test_configure_names_the_field_that_it_refuses(client: Client, changes: dict[str, int], field: str) -> None:
     client.load(network())
     values = SETTINGS | changes
-    order = list(sent(Settings.table))
+    order = list(sent(ElasticZoSettings.table))
     assert client.configure(**changes) == {"error": "bad_setting", "a": order.index(field), "b": values[field]}
     extreme = {"perturb": 1, "r_max": 63, "scope": 1, "loss": 1, "logit_error": 1, "loss_fraction": 6}
     assert client.configure(**extreme)["arena_planned"] > 0
@@ -45,7 +45,7 @@ def test_configure_names_the_field_that_it_refuses(client: Client, changes: dict
 
 def test_settings_of_another_length_are_refused(client: Client) -> None:
     client.load(network())
-    fields = configure_fields(Settings.table, SETTINGS)
+    fields = configure_fields(ElasticZoSettings.table, SETTINGS)
     size = 1 + len(fields["settings"])
     for settings in (b"", fields["settings"][:-1], fields["settings"] + b"\0"):
         refused = {"error": "bad_length", "a": 1 + len(settings), "b": size}

@@ -15,7 +15,7 @@ from host_agent import Agent
 from hil.link.failures import Refused
 from hil.link.replies import profile_of
 from hil.training.methods.elasticzo_int8 import ElasticZoInt8
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks import build
 from hil.training.trial.second_sources.figures import ALONE, Figures
 from hil.training.trial.second_sources.last_layer import check_alone
@@ -59,7 +59,7 @@ def board(agent_program: Path) -> Iterator[Board]:
 
 def checked(board: Any, last: int, variant: str, **settings: Any) -> Figures:
     """Return what is found where the profile gives the last layer so many cycles."""
-    settings = Settings.of_variant(variant, 5, batch=8, seed=1, **settings)
+    settings = ElasticZoSettings.of_variant(variant, 5, batch=8, seed=1, **settings)
     subject = ElasticZoInt8(build("lenet5", 1), settings)
     spec, figures = SimpleNamespace(method="elasticzo-int8", seed=1), Figures()
     check_alone(figures, board, SimpleNamespace(method=subject, spec=spec), ((0,) * 10 + (last,), (0,) * 11))

@@ -8,7 +8,7 @@ import numpy as np
 import xxhash
 
 from hil.training.methods import Method
-from hil.training.reference.methods import Reference, Stage, StepOutcome, reference_of
+from hil.training.reference.methods import MethodReference, StepOutcome, TracedStage, reference_of
 from hil.training.reference.native.tflite8 import fastest
 
 
@@ -22,7 +22,7 @@ class NumpyTrainer:
         self._method = self._reference(of)
         self._batch: tuple[np.ndarray, np.ndarray] | None = None
 
-    def _reference(self, of: Method) -> Reference:
+    def _reference(self, of: Method) -> MethodReference:
         return reference_of(of)
 
     def digests(self) -> tuple[int, ...]:
@@ -50,7 +50,7 @@ class NumpyTrainer:
         """Return the digest of every stage of a sample."""
         return [xxhash.xxh32_intdigest(stage.data) for stage in self.stages(slot)]
 
-    def stages(self, slot: int) -> list[Stage]:
+    def stages(self, slot: int) -> list[TracedStage]:
         """Return every stage of a sample."""
         assert self._batch is not None
         return self._method.trace(self._method.weights, *self._batch, slot)
@@ -61,7 +61,7 @@ class NativeTrainer(NumpyTrainer):
 
     name = "C of the reference"
 
-    def _reference(self, of: Method) -> Reference:
+    def _reference(self, of: Method) -> MethodReference:
         found = fastest(of.network, of.settings)
         assert found.arithmetic.startswith("C, "), found.arithmetic
         return found

@@ -9,7 +9,7 @@ import pytest
 
 from hil.commands.main import main
 from hil.errors import Blocked, RigError
-from hil.training.commands.methods import Method, Setting, methods
+from hil.training.commands.methods import ListedMethod, ListedSetting, methods
 from hil.training.graph.node import WithBias
 from hil.training.methods import METHODS
 from hil.training.networks import build, names
@@ -21,7 +21,7 @@ NAMES = [f"{method.name}-{setting.name}" for method, setting in BOUNDED]
 LARGE = "mps2-an500"
 
 
-def refuses(method: Method, **settings: object) -> bool:
+def refuses(method: ListedMethod, **settings: object) -> bool:
     """Whether a trial with these settings is refused; one that does not fit is not."""
     network = method.variants[0].networks[0]
     try:
@@ -37,7 +37,7 @@ NEEDS = {"loss_fraction": {"loss": "integer"}}  # what a setting goes with, wher
 
 
 @pytest.mark.parametrize(("method", "setting"), BOUNDED, ids=NAMES)
-def test_the_bounds_are_those_that_are_checked(method: Method, setting: Setting) -> None:
+def test_the_bounds_are_those_that_are_checked(method: ListedMethod, setting: ListedSetting) -> None:
     assert not refuses(method, **{setting.name: setting.default})
     if setting.least is not None and setting.most is not None:
         given = NEEDS.get(setting.name, {})
@@ -49,10 +49,10 @@ def test_the_bounds_are_those_that_are_checked(method: Method, setting: Setting)
 
 
 def test_every_setting_of_a_method_is_listed() -> None:
-    from hil.training.methods.elasticzo_settings import Settings
+    from hil.training.methods.elasticzo_settings import ElasticZoSettings
     from hil.training.methods.graph_settings import GraphSettings
 
-    for method, kind in ((ALL[0], Settings), (ALL[1], GraphSettings)):
+    for method, kind in ((ALL[0], ElasticZoSettings), (ALL[1], GraphSettings)):
         listed = {setting.name for setting in method.settings}
         assert listed == {field.name for field in fields(kind)} - {"batch", "seed", "partition", "method"}
 
@@ -66,7 +66,7 @@ def trains(spec: TrialSpec) -> bool:
 
 
 @pytest.mark.parametrize("method", ALL[1:], ids=lambda method: method.name)
-def test_a_variant_trains_the_networks_that_it_names_and_no_others(method: Method) -> None:
+def test_a_variant_trains_the_networks_that_it_names_and_no_others(method: ListedMethod) -> None:
     assert [variant.name for variant in method.variants] == list(METHODS[method.name].variants)
     for variant in method.variants:
         for network in names(METHODS[method.name].format):

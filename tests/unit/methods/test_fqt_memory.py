@@ -14,19 +14,19 @@ from reference.affine8_networks import F32, network_a, network_b, network_c, sam
 from hil.errors import RigError
 from hil.training.graph.file import encode, file_size
 from hil.training.graph.graph import GATED, Format, Graph, Op
-from hil.training.graph.plan import Buffer
+from hil.training.graph.plan import ArenaBuffer
 from hil.training.methods import METHODS
-from hil.training.methods.figures import Work
+from hil.training.methods.figures import StepWork
 from hil.training.methods.fqt import Fqt
-from hil.training.methods.fqt_settings import Settings
-from hil.training.reference.methods.fqt import Fqt as Reference
+from hil.training.methods.fqt_settings import FqtSettings
+from hil.training.reference.methods.fqt import FqtReference
 
 
 def on(graph: Graph, in_flash: bool = True, **chosen: object) -> Fqt:
-    return Fqt(graph, Settings(**{"batch": 2, **chosen}), in_flash)
+    return Fqt(graph, FqtSettings(**{"batch": 2, **chosen}), in_flash)
 
 
-def rows(buffers: tuple[Buffer, ...]) -> list[tuple[str, int, int, int]]:
+def rows(buffers: tuple[ArenaBuffer, ...]) -> list[tuple[str, int, int, int]]:
     return [(one.name, one.size, one.first, one.last) for one in buffers]
 
 
@@ -131,14 +131,14 @@ def test_segments_of_the_papers_figure() -> None:
 
 def test_work_by_hand() -> None:
     forward, conv, fc = 648 + 54, 648, 54
-    assert on(network_a()).figures.work() == Work((4, 4, 4), 2 * (forward + conv + 2 * fc))
-    assert on(network_a(), last_layers=1).figures.work() == Work((2, 2, 4), 2 * (forward + fc))
+    assert on(network_a()).figures.work() == StepWork((4, 4, 4), 2 * (forward + conv + 2 * fc))
+    assert on(network_a(), last_layers=1).figures.work() == StepWork((2, 2, 4), 2 * (forward + fc))
     sparse = on(network_a(), lambda_min=0.1, lambda_max=0.8, sparse_head=1)
     assert sparse.figures.work() is None and sparse.figures.step_macs() == on(network_a()).figures.step_macs()
-    reference = Reference(network_a(), sparse.settings)
+    reference = FqtReference(network_a(), sparse.settings)
     reference.step(*samples(network_a()))  # keeps 1 and 1 channels of the convolution, 2 and 1 of the last layer
-    assert reference.last_work() == Work((4, 4, 4), 2 * forward + 2 * conv // 2 + 3 * 2 * fc // 3)
-    dense = Reference(network_a(), Settings(batch=2))
+    assert reference.last_work() == StepWork((4, 4, 4), 2 * forward + 2 * conv // 2 + 3 * 2 * fc // 3)
+    dense = FqtReference(network_a(), FqtSettings(batch=2))
     dense.step(*samples(network_a()))
     assert dense.last_work() is None
 
@@ -185,10 +185,10 @@ def accesses(method: Fqt) -> Iterator[tuple[int, str]]:
 
 def test_the_last_layer_alone() -> None:
     for graph in (network_a(), network_c(), network_a(F32)):
-        alone = Fqt(graph, Settings()).last_layer(4)
+        alone = Fqt(graph, FqtSettings()).last_layer(4)
         assert alone.network.in_shape == (1, 1, 18)
         images = np.random.default_rng(1).integers(0, 256, (4, 1, 1, 18)).astype(np.uint8)
-        assert encode(alone.network) and Reference(alone.network, alone.settings).step(images, np.zeros(4, np.uint8))
+        assert encode(alone.network) and FqtReference(alone.network, alone.settings).step(images, np.zeros(4, np.uint8))
 
 
 def test_it_is_among_the_methods() -> None:

@@ -11,7 +11,7 @@ from reference.float32_networks import CLASSES, Maker
 
 from hil.errors import RigError
 from hil.training.graph.graph import POOLS, Format, Graph, Op
-from hil.training.graph.plan import Buffer
+from hil.training.graph.plan import ArenaBuffer
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.training.methods.elasticzo_fp32_memory import backward_of, plan
@@ -52,7 +52,7 @@ def test_the_example_row_for_row() -> None:
     made = method("lenet5-float32", "full-bp").plan.memory(1)
     assert [(buffer.name, buffer.size) for buffer in made.standing] == STANDING
     ((_, placed),) = made.starts
-    assert list(placed) == [Buffer(*row, BASE + place) for *row, place in EXAMPLE]
+    assert list(placed) == [ArenaBuffer(*row, BASE + place) for *row, place in EXAMPLE]
 
 
 @pytest.mark.parametrize(

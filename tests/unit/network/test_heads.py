@@ -8,12 +8,12 @@ import pytest
 from hil.training.data import load
 from hil.training.graph.graph import Format
 from hil.training.graph.node import Float32Parameters
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.networks import build, find_network
 from hil.training.networks.convert_w16a8 import W8, W16, from_tflite8, with_head
 from hil.training.networks.float32 import floats_of, in_float32, in_floats
 from hil.training.networks.heads import MARGIN, drawn_head, prototype_head, with_float_head
-from hil.training.reference.methods.qzo_ff import QzoFf
+from hil.training.reference.methods.qzo_ff import QzoFfReference
 
 RNG = np.random.default_rng(3)
 FEATURES = RNG.uniform(0, 4, (25, 12)) + np.repeat(RNG.uniform(0, 3, (5, 12)), 5, axis=0)
@@ -52,9 +52,9 @@ def test_a_pre_trained_network_in_floats_classifies_alike(name: str) -> None:
     graph = in_floats(find_network(name).shape(name, 1), build(name, 1))
     assert graph.formats == (Format.FLOAT32,)
     data = load("fashion-mnist-1k")
-    images, chosen = data.test_images[:40], Settings(last_layers=1)
-    floats = QzoFf(graph, chosen).logits(images)[0]
-    integers = QzoFf(from_tflite8(build(name, 1)), chosen)
+    images, chosen = data.test_images[:40], QzoFfSettings(last_layers=1)
+    floats = QzoFfReference(graph, chosen).logits(images)[0]
+    integers = QzoFfReference(from_tflite8(build(name, 1)), chosen)
     real = (integers.logits(images)[0] - integers.graph.layers[-1].zero) * integers.graph.layers[-1].scale
     assert (floats.argmax(axis=1) == real.argmax(axis=1)).mean() >= 0.9
     assert np.abs(floats - real).mean() < 0.1 * np.abs(real).max()
@@ -65,8 +65,8 @@ def test_floats_without_a_shape_are_those_with_one(name: str) -> None:
     """The activations are read from the limits; a ReLU whose range ends below 6 may be read as a ReLU6."""
     graph = build(name, 1)
     found, known = floats_of(graph), in_floats(find_network(name).shape(name, 1), graph)
-    chosen, images = Settings(last_layers=1), load("fashion-mnist-1k").test_images[:20]
-    ours, theirs = (QzoFf(one, chosen).logits(images)[0] for one in (in_float32(found), known))
+    chosen, images = QzoFfSettings(last_layers=1), load("fashion-mnist-1k").test_images[:20]
+    ours, theirs = (QzoFfReference(one, chosen).logits(images)[0] for one in (in_float32(found), known))
     assert np.abs(ours - theirs).mean() < 1e-3 * np.abs(theirs).max()
     assert (found.of_input, found.classes) == ((graph.scale, graph.zero), graph.classes)
     assert [layer.block for layer in found.layers] == [layer.block for layer in known.layers]

@@ -9,7 +9,7 @@ import pytest
 
 from hil.errors import RigError
 from hil.training.methods.elasticzo_memory import training_bytes
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks import build
 
 CLS1, CLS2 = 3, 4
@@ -76,14 +76,14 @@ def test_an_unknown_network_gets_its_close_match() -> None:
 
 @pytest.mark.parametrize(("variant", "partition"), [("full-zo", 5), ("cls2", 4), ("cls1", 3), ("full-bp", 0)])
 def test_variants(variant: str, partition: int) -> None:
-    assert Settings.of_variant(variant, 5).partition == partition
+    assert ElasticZoSettings.of_variant(variant, 5).partition == partition
 
 
 def test_an_unknown_variant_or_setting_gets_its_close_match() -> None:
     with pytest.raises(RigError, match=r"no variant 'cls3': did you mean cls"):
-        Settings.of_variant("cls3", 5)
+        ElasticZoSettings.of_variant("cls3", 5)
     with pytest.raises(RigError, match=r"no setting 'rmax': did you mean r_max"):
-        Settings.of_variant("cls1", 5, rmax=3)
+        ElasticZoSettings.of_variant("cls1", 5, rmax=3)
 
 
 @pytest.mark.parametrize(
@@ -95,18 +95,18 @@ def test_an_unknown_variant_or_setting_gets_its_close_match() -> None:
 )  # fmt: skip
 def test_settings_out_of_range(name: str, value: int) -> None:
     with pytest.raises(RigError, match=rf"setting {name} is {value}: choose a whole number in \d+\.\.\d+\."):
-        Settings(**{"partition": 3, name: value})
+        ElasticZoSettings(**{"partition": 3, name: value})
 
 
 @pytest.mark.parametrize("value", [1.5, "3", None])
 def test_settings_that_are_no_whole_numbers(value: object) -> None:
     with pytest.raises(RigError, match="setting r_max is"):
-        Settings(3, r_max=value)
+        ElasticZoSettings(3, r_max=value)
 
 
 def test_a_partition_beside_a_variant() -> None:
     with pytest.raises(RigError, match="setting partition follows from the variant 'cls1'"):
-        Settings.of_variant("cls1", 5, partition=2)
+        ElasticZoSettings.of_variant("cls1", 5, partition=2)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_partition_beside_a_variant() -> None:
 )
 def test_a_word_that_is_none_of_its_setting(name: str, wrong: str, meant: str) -> None:
     with pytest.raises(RigError, match=f"setting {name} is '{wrong}'.*{meant}"):
-        Settings(3, **{name: wrong})
+        ElasticZoSettings(3, **{name: wrong})
 
 
 @pytest.mark.parametrize(
@@ -124,4 +124,4 @@ def test_a_word_that_is_none_of_its_setting(name: str, wrong: str, meant: str) -
 )
 def test_the_ends_of_the_ranges_are_in(name: str, ends: tuple[int, int]) -> None:
     for value in ends:
-        assert getattr(Settings(**{"partition": 0, name: value}), name) == value
+        assert getattr(ElasticZoSettings(**{"partition": 0, name: value}), name) == value

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hil.training.graph.file import encode
 from hil.training.graph.graph import Graph, Op
-from hil.training.graph.plan import Buffer, Plan
+from hil.training.graph.plan import ArenaBuffer, Plan
 from hil.training.methods.elasticzo_memory import plan
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks import build
 from network.drawn import networks
 
@@ -61,7 +61,7 @@ def accesses(network: Graph, partition: int) -> dict[str, list[int]]:
     return touched
 
 
-def check_lifetimes(network: Graph, chosen: Settings, made: Plan) -> None:
+def check_lifetimes(network: Graph, chosen: ElasticZoSettings, made: Plan) -> None:
     n, first_bp = len(network.layers), network.first_bp(chosen.partition)
     touched = accesses(network, chosen.partition)
     passing = {b.name: (b.first, b.last) for b in made.buffers if not b.name.startswith(ALWAYS)}
@@ -73,7 +73,7 @@ def check_lifetimes(network: Graph, chosen: Settings, made: Plan) -> None:
     assert set(lasting.values()) == {(0, 2 * n + 1)}
 
 
-def check_sizes(network: Graph, chosen: Settings, slots: int, made: Plan) -> None:
+def check_sizes(network: Graph, chosen: ElasticZoSettings, slots: int, made: Plan) -> None:
     batch, group = chosen.batch, chosen.batch if chosen.scope == "batch" else 1
 
     def size(name: str) -> int:
@@ -103,7 +103,7 @@ def check_sizes(network: Graph, chosen: Settings, slots: int, made: Plan) -> Non
         assert buffer.size == -(-size(buffer.name) // 8) * 8, buffer.name
 
 
-def meet(one: Buffer, other: Buffer) -> bool:
+def meet(one: ArenaBuffer, other: ArenaBuffer) -> bool:
     """Whether there is a slot in which both live."""
     return bool(set(range(one.first, one.last + 1)) & set(range(other.first, other.last + 1)))
 
@@ -129,7 +129,7 @@ def check_placement(made: Plan) -> None:
 def test_drawn_networks(data: st.DataObject, network: Graph, batch: int, partition: int) -> None:
     words = {"loss": ["float", "integer"], "scope": ["sample", "batch"]}
     drawn = {name: data.draw(st.sampled_from(values)) for name, values in words.items()}
-    chosen = Settings(min(partition, len(network.trained)), batch=batch, **drawn)
+    chosen = ElasticZoSettings(min(partition, len(network.trained)), batch=batch, **drawn)
     slots = batch if chosen.scope == "batch" else data.draw(st.integers(1, batch))
     made = plan(network, chosen, slots)
     check_lifetimes(network, chosen, made)
@@ -141,7 +141,7 @@ def test_drawn_networks(data: st.DataObject, network: Graph, batch: int, partiti
 @pytest.mark.parametrize("batch", [1, 8, 32])
 def test_lenet5(batch: int, partition: int) -> None:
     network = build("lenet5", 1)
-    chosen = Settings(partition, batch=batch)
+    chosen = ElasticZoSettings(partition, batch=batch)
     made = plan(network, chosen, batch)
     check_lifetimes(network, chosen, made)
     check_sizes(network, chosen, batch, made)
@@ -149,7 +149,7 @@ def test_lenet5(batch: int, partition: int) -> None:
 
 
 def test_equal_sizes_keep_the_order_of_the_document() -> None:
-    names = [buffer.name for buffer in plan(build("lenet5", 1), Settings(0), 8).buffers]
+    names = [buffer.name for buffer in plan(build("lenet5", 1), ElasticZoSettings(0), 8).buffers]
     assert names.index("scratch[3]") < names.index("bscratch[3]")
     assert names.index("act[0]") < names.index("err[0]")
     assert names.index("act[10]") < names.index("err[10]")
@@ -157,7 +157,7 @@ def test_equal_sizes_keep_the_order_of_the_document() -> None:
 
 def test_noise_takes_no_memory_of_its_own_beside_larger_activations() -> None:
     """It lives between the passes, so that it lies over what a pass leaves behind."""
-    buffers = {buffer.name: buffer for buffer in plan(build("lenet5", 1), Settings(3), 8).buffers}
+    buffers = {buffer.name: buffer for buffer in plan(build("lenet5", 1), ElasticZoSettings(3), 8).buffers}
     noise, end = buffers["noise"], buffers["noise"].offset + buffers["noise"].size
     assert any(
         b.offset < end and noise.offset < b.offset + b.size
@@ -172,4 +172,4 @@ def test_the_plan_is_smaller_than_the_papers_formula_where_samples_stream() -> N
     from hil.training.methods.elasticzo_memory import training_bytes
 
     network = build("lenet5", 1)
-    assert plan(network, Settings(3), 8).total < training_bytes(network, 3, 8)
+    assert plan(network, ElasticZoSettings(3), 8).total < training_bytes(network, 3, 8)

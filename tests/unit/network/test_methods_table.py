@@ -11,7 +11,7 @@ import pytest
 
 from hil.errors import RigError
 from hil.training.methods import METHODS, Method
-from hil.training.methods.elasticzo_settings import Fp32Settings, Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings, Fp32Settings
 from hil.training.methods.generate import bounds, main, texts
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.settings import COMMON, MethodSettings, described, sent
@@ -41,7 +41,7 @@ def test_every_method_has_a_number() -> None:
 
 
 def test_the_bytes_of_configure() -> None:
-    chosen = Settings(partition=2, loss="integer", loss_fraction=4, batch=300, seed=9)
+    chosen = ElasticZoSettings(partition=2, loss="integer", loss_fraction=4, batch=300, seed=9)
     assert chosen.request_fields("elasticzo-int8", 3, 70_000) == {
         "method": 3,
         "settings": struct.pack("<HHII", 300, 3, 9, 70_000) + bytes([2, 1, 5, 84, 7, 1, 0, 0, 0, 4]),

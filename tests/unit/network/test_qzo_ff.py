@@ -16,11 +16,11 @@ from hil.report.memory import lifetimes
 from hil.training.graph.graph import Format
 from hil.training.graph.values import inference_peak
 from hil.training.methods.qzo_ff import QzoFf
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import largest_gradient
 from hil.training.networks import build
 from hil.training.reference.methods import reference_of
-from hil.training.reference.methods.qzo_ff import QzoFf as Reference
+from hil.training.reference.methods.qzo_ff import QzoFfReference
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import trial_record
 from hil.trial import TrialSpec, does_not_fit
@@ -196,12 +196,12 @@ def test_the_file_lies_in_flash_where_ram_is_small() -> None:
     method = on("linear-probe")
     assert not method.resident(1 << 30, (False, True)).in_flash
     assert method.resident(60_000, (False, True)).in_flash
-    assert Reference(method.network, Settings(last_layers=1)).weights[0].dtype == np.int16
+    assert QzoFfReference(method.network, QzoFfSettings(last_layers=1)).weights[0].dtype == np.int16
 
 
 def test_binary32_is_what_counts() -> None:
     """A rate that is eta in binary32 is not above eta."""
-    Settings(eta=0.001, eta_min=math.nextafter(0.001, 1))
+    QzoFfSettings(eta=0.001, eta_min=math.nextafter(0.001, 1))
 
 
 def test_every_time_slot_has_a_name_and_every_buffer_is_drawn() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hil.errors import Blocked
 from hil.record import RunWriter
 from hil.step_digest import step_digest
-from hil.training.trial.difference import Difference
-from hil.training.trial.lockstep_outcome import Evaluation, LockStepOutcome, StepRow
+from hil.training.trial.difference import BoardDifference
+from hil.training.trial.lockstep_outcome import AccuracyPoint, LockStepOutcome, StepRow
 from hil.training.trial.outcome import Outcome
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import steps_table, trial_record
@@ -24,7 +24,7 @@ def _trained(variant):
     for step, plus in enumerate(np.linspace(19, 9, 30)):
         losses = (plus, plus - 0.5) * 3
         found.steps.append(StepRow(step, *losses, 1, True, True, digest, cycles))
-    found.before, found.after = Evaluation(0, 0.1, 0.1), Evaluation(30, 0.6, 0.6)
+    found.before, found.after = AccuracyPoint(0, 0.1, 0.1), AccuracyPoint(30, 0.6, 0.6)
     found.sram = RamUse(Watermarks(18_704, 138_000, 1_200))
     return Outcome(spec, reality="virtual", compared=found)
 
@@ -32,7 +32,7 @@ def _trained(variant):
 @pytest.fixture
 def outcomes():
     passed, failed, blocked = _trained("cls1"), _trained("cls2"), Outcome(TrialSpec("stm32h7b3", "full-zo"))
-    failed.compared.difference = Difference(29, "conv2", 113, 12, -12, "weight")
+    failed.compared.difference = BoardDifference(29, "conv2", 113, 12, -12, "weight")
     blocked.block(Blocked("bench", "the probe <script>alert(1)</script> is not attached: plug it in."))
     for outcome in (passed, failed, blocked):
         outcome.judge()

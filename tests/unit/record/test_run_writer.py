@@ -13,7 +13,7 @@ from hil.commit import commit_range, short_commit, whole_commit
 from hil.errors import RigError
 from hil.record import AskedTest, RunWriter, TrialWriter, read_run, schema
 from hil.record.origin import origin
-from hil.training.trial.difference import Difference
+from hil.training.trial.difference import BoardDifference
 from hil.training.trial.recording import steps_table, trial_record
 from hil.trial.outcome import Outcome
 
@@ -43,7 +43,7 @@ def test_a_repeated_trial_gets_a_folder_of_its_own(tmp_path, outcomes):
 
 
 def test_a_loss_that_is_no_number_is_still_json(tmp_path, outcomes):
-    outcomes[1].compared.difference = Difference(3, "loss", None, float("nan"), float("-inf"), "loss_plus")
+    outcomes[1].compared.difference = BoardDifference(3, "loss", None, float("nan"), float("-inf"), "loss_plus")
     run = RunWriter.begin(tmp_path)
     _write(run, outcomes[1])
     text = (run.folder / "results.json").read_text()

@@ -6,11 +6,11 @@ import ctypes
 
 import pytest
 
-from hil.training.reference.native.bfp8.library import Native
+from hil.training.reference.native.bfp8.library import Bfp8Library
 from hil.training.reference.native.build import OWN, NotBuilt, library
-from hil.training.reference.native.float32.library import Native as Float32Native
-from hil.training.reference.native.tflite8.library import Native as Tflite8Native
-from hil.training.reference.native.w16a8.library import Native as W16A8Native
+from hil.training.reference.native.float32.library import Float32Library
+from hil.training.reference.native.tflite8.library import Tflite8Library
+from hil.training.reference.native.w16a8.library import W16A8Library
 
 AVX2 = "haswell"  # the first processor that has it
 
@@ -25,20 +25,20 @@ def built(request: pytest.FixtureRequest) -> ctypes.CDLL:
 
 
 @pytest.fixture(scope="session")
-def native(built: ctypes.CDLL) -> Native:
-    return Native(built)
+def native(built: ctypes.CDLL) -> Bfp8Library:
+    return Bfp8Library(built)
 
 
 @pytest.fixture(scope="session")
-def native_float32(built: ctypes.CDLL) -> Float32Native:
-    return Float32Native(built)
+def native_float32(built: ctypes.CDLL) -> Float32Library:
+    return Float32Library(built)
 
 
 @pytest.fixture(scope="session")
-def native_w16a8(built: ctypes.CDLL) -> W16A8Native:
-    return W16A8Native(built)
+def native_w16a8(built: ctypes.CDLL) -> W16A8Library:
+    return W16A8Library(built)
 
 
 @pytest.fixture(scope="session")
-def native_tflite8(built: ctypes.CDLL) -> Tflite8Native:
-    return Tflite8Native(built)
+def native_tflite8(built: ctypes.CDLL) -> Tflite8Library:
+    return Tflite8Library(built)

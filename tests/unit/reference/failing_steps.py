@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from tests.oracle.affine8_network import Network
 from tests.oracle.numbers import F32
 
 from .oracle_affine8_networks import Affine8Builder, in_float32, network_a
 
-SLOW = Settings(eta=2.0**-40, standardise="off")
-FAST = Settings(eta=16.0, standardise="off")
-Failure = tuple[Network, Settings, tuple[int, int]]  # layer and cause
+SLOW = FqtSettings(eta=2.0**-40, standardise="off")
+FAST = FqtSettings(eta=16.0, standardise="off")
+Failure = tuple[Network, FqtSettings, tuple[int, int]]  # layer and cause
 
 
 def collapsed(first_too: bool) -> Failure:

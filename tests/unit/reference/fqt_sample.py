@@ -10,11 +10,11 @@ import xxhash
 
 from hil.training.graph.graph import Graph
 from hil.training.methods.backward_pass import BackwardPass
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.formats.affine8.backward import Gradients
-from hil.training.reference.formats.affine8.errors import Errors
+from hil.training.reference.formats.affine8.errors import Affine8Errors
 from hil.training.reference.methods.fqt_layers import Affine8Layer
-from hil.training.reference.methods.fqt_passes import Passes, Reached
+from hil.training.reference.methods.fqt_passes import FqtPasses, Reached
 
 from .affine8_networks import samples
 
@@ -50,8 +50,8 @@ class Sample:
         """Take sample 0 or 1 through a network, with all layers trained."""
         images, labels = samples(graph)
         part = slice(number, number + 1)
-        trained = Settings().trained(graph)
-        passes = Passes(graph, BackwardPass(graph, trained, True))
+        trained = FqtSettings().trained(graph)
+        passes = FqtPasses(graph, BackwardPass(graph, trained, True))
         values, of_labels = passes.values(images[part]), labels[part].astype(np.intp)
         found = cls(
             [digest(passes.stored(value, values)) for value in range(len(values))], passes.logits(values)[0],
@@ -63,12 +63,12 @@ class Sample:
 
     def _take(self, at: Reached, values: list[np.ndarray]) -> None:
         index, layer, whole, error = at.index, at.layer, at.whole, at.error
-        if isinstance(whole, Errors):
+        if isinstance(whole, Affine8Errors):
             self.errors.append((digest(whole.stored), bits(whole.s)[0], str(whole.z[0])))
         else:
             self.errors.append((digest(whole[..., 0]),))
         if not self.logit_error.size:
-            self.logit_error = whole.stored.reshape(-1) if isinstance(whole, Errors) else whole.reshape(-1)
+            self.logit_error = whole.stored.reshape(-1) if isinstance(whole, Affine8Errors) else whole.reshape(-1)
         node = layer.node
         if node.own is None:
             return

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hil.training.graph.graph import Graph
-from hil.training.reference.formats.affine8.layer import Layer
+from hil.training.reference.formats.affine8.layer import RunnableLayer
 from hil.training.reference.formats.float32.forward import values_of
 from reference.fqt_sample import Sample, bits, digest
 
@@ -53,7 +53,7 @@ def test_network_a(
 def test_the_scales_of_network_a() -> None:
     graph = network_a()
     for index, factor, b_q in ((0, (49932, 24), [0, 24480]), (2, (43008, 23), [12434, 0, 18651])):
-        layer = Layer(graph, graph.layers[index])
+        layer = RunnableLayer(graph, graph.layers[index])
         assert tuple(map(int, layer._factor)) == factor and layer._bias.tolist() == b_q
 
 
@@ -86,7 +86,7 @@ def test_network_b() -> None:
         "D062903E",
     ]
     assert found.logits.tolist() == [-58, 118, -111] and found.loss == "3FA3D740"
-    add = Layer(graph, graph.layers[8])
+    add = RunnableLayer(graph, graph.layers[8])
     assert add._shares == [2782, 16384] and tuple(map(int, add._factor)) == (58871, 30)
     assert found.errors == errors(
         "38827150 (3B9B5F04, 24) 0D6D823E (3AFAAE4A, 33) 4280BEB1 (39FAAE4A, 33) C7EED97C (39DF7B6D, -14) "

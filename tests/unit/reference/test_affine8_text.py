@@ -16,8 +16,8 @@ from hil.training.graph.graph import Graph, Node, Op
 from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Tflite8Node
 from hil.training.graph.part import padded
 from hil.training.reference.formats.affine8 import backward
-from hil.training.reference.formats.affine8.errors import Errors, RunningRange, joined, of_floats, of_sums
-from hil.training.reference.formats.affine8.layer import Layer
+from hil.training.reference.formats.affine8.errors import Affine8Errors, RunningRange, joined, of_floats, of_sums
+from hil.training.reference.formats.affine8.layer import RunnableLayer
 from hil.training.reference.formats.affine8.rescale import factor, quantized, rescaled
 from hil.training.reference.formats.float32.backward import input_errors
 from hil.training.reference.formats.float32.forward import run
@@ -93,7 +93,7 @@ def test_quantize(rounding: str, q: list[int]) -> None:
     assert quantized(np.array([0, 1, -1, 0.003, -0.003, 1.7, 3], F), j, z, rounding).tolist() == q
 
 
-def shown(error: Errors) -> tuple[list[int], str, int]:
+def shown(error: Affine8Errors) -> tuple[list[int], str, int]:
     return error.stored.reshape(-1).tolist(), bits(error.s)[0], int(error.z[0])
 
 
@@ -155,12 +155,12 @@ def test_a_running_range() -> None:
     assert together.stored.reshape(5, 3).tolist() == [row[3] for row in rows]
 
 
-def layer_of(node: Node, in_scales: list[tuple[float, int]], rounding: str = "nearest") -> Layer:
+def layer_of(node: Node, in_scales: list[tuple[float, int]], rounding: str = "nearest") -> RunnableLayer:
     """Return a layer whose values have these scales and zero points."""
     readers = [in_format(Tflite8Node, node, op=Op.HARD_SWISH, scale=scale, zero=zero) for scale, zero in in_scales]
     node = replace(node, rounding=rounding)
     graph = Graph("one", (*readers, node), node.in_shape, 2)
-    return Layer(graph, with_scales(graph).layers[-1])
+    return RunnableLayer(graph, with_scales(graph).layers[-1])
 
 
 def node(op: Op, low: float, high: float, shape: tuple[int, int, int], **others: object) -> Node:
@@ -188,7 +188,7 @@ def test_conv2d(rounding: str, out: list[int]) -> None:
     if rounding == "floor":
         return
     e = np.array([40, -128, 127, 3], float).reshape(1, 2, 2, 1) - 5
-    error = Errors.of(e, np.array([2.0**-10], F), np.array([5]))
+    error = Affine8Errors.of(e, np.array([2.0**-10], F), np.array([5]))
     (given,) = backward.given(layer, error, [x], [True])
     assert given.acc.reshape(-1).tolist() == [-10266, -9581, 474, 19371]
     assert shown(of_sums(given.acc, given.c, rounding)) == ([-128, -122, -36, 127], "39E872DD", -40)
@@ -242,8 +242,8 @@ def test_hard_swish_where_its_bends_are_values() -> None:
     assert layer.slopes[places].tolist() == [0, 0, -61, 189, 128, 128]
 
 
-def errors(q: list[int], s: float, z: int) -> Errors:
-    return Errors.of(np.array(q, float).reshape(1, 1, 1, -1) - z, np.array([s], F), np.array([z]))
+def errors(q: list[int], s: float, z: int) -> Affine8Errors:
+    return Affine8Errors.of(np.array(q, float).reshape(1, 1, 1, -1) - z, np.array([s], F), np.array([z]))
 
 
 def test_two_readers() -> None:

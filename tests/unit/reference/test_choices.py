@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.training.data import batches, load
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks import build
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.training.reference.formats.bfp8.loss import integer_losses
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 
 LENET5 = build("lenet5", 1)
 
 
 def trained(**chosen):
-    return ElasticZoInt8(LENET5, Settings.of_variant(chosen.pop("variant", "full-zo"), 5, **chosen))
+    return ElasticZoInt8Reference(LENET5, ElasticZoSettings.of_variant(chosen.pop("variant", "full-zo"), 5, **chosen))
 
 
 @pytest.mark.parametrize("r_max", [1, 15, 63])

@@ -22,7 +22,7 @@ from hil.training.reference.formats.float32.forward import values_of
 from hil.training.reference.formats.float32.loss import logits_error
 from hil.training.reference.formats.float32.normal import moved, normal_of, normals
 from hil.training.reference.methods import elasticzo_fp32
-from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32Reference
 
 from .float32_networks import network_a, network_b
 
@@ -41,7 +41,7 @@ def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
 
 def loss_of(graph: Graph, weights: list[np.ndarray], images: np.ndarray, labels: np.ndarray) -> float:
     """Return the sum of the losses with some weights."""
-    method = ElasticZoFp32(graph, CHOSEN)
+    method = ElasticZoFp32Reference(graph, CHOSEN)
     method._tensors = weights
     return method.step(images, labels).loss_plus
 
@@ -73,7 +73,7 @@ def test_there_is_no_nan_no_infinity_and_no_negative_zero(graph: Graph, seed: in
         values = values_of(graph, images, own)
         found = list(values)
         try:
-            ElasticZoFp32(graph, CHOSEN)
+            ElasticZoFp32Reference(graph, CHOSEN)
             error = logits_error(values[-1][0, 0], labels.astype(np.intp))
             found += [whole for _, whole in errors_of(graph, 0, values, own, error)]
         except RigError:  # a pool that errors cannot be handed through
@@ -89,7 +89,7 @@ def test_samples_are_independent(graph: Graph, seed: int) -> None:
     """What is computed of many samples at a time is computed of each: values, logits, losses, the sum of gradients."""
     images, labels = drawn_samples(graph, 5, seed)
     try:
-        method = ElasticZoFp32(graph, CHOSEN)
+        method = ElasticZoFp32Reference(graph, CHOSEN)
     except RigError:
         assume(False)
     alone = np.concatenate([method.logits(images[at : at + 1])[0] for at in range(5)])
@@ -109,7 +109,7 @@ def test_a_step_does_not_depend_on_how_many_samples_are_computed_at_a_time(parti
     for group in (1, 3, 32):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(elasticzo_fp32, "GROUP", group)
-            method = ElasticZoFp32(graph, replace(CHOSEN, partition=partition))
+            method = ElasticZoFp32Reference(graph, replace(CHOSEN, partition=partition))
             digests.append([method.step(images, labels) for _ in range(2)])
     assert digests[0] == digests[1] == digests[2]
 
@@ -120,7 +120,7 @@ def test_the_gradient_is_the_slope_of_the_loss(network: Callable[[], Graph]) -> 
     graph, width, close = network(), F(2.0**-12), []
     images, labels = drawn_samples(graph, 8, 2)
     for seed in range(8):
-        method = ElasticZoFp32(graph, CHOSEN)
+        method = ElasticZoFp32Reference(graph, CHOSEN)
         z = [normals(seed, 0, index, tensor.size) for index, tensor in enumerate(method.weights)]
         method._tensors = list(map(moved, method.weights, z, [F(0.1)] * len(z)))
         ends = [
@@ -174,7 +174,7 @@ def test_back_propagation_learns_and_zeroth_order_follows_it() -> None:
     after = {}
     for partition in (0, 1, 2):
         chosen = Fp32Settings(partition=partition, epsilon=0.01, eta=0.1, batch=64, seed=1)
-        method = ElasticZoFp32(graph, chosen)
+        method = ElasticZoFp32Reference(graph, chosen)
         losses = [method.step(images, labels).loss_plus / 64 for _ in range(40)]
         after[partition] = np.mean(losses[-10:])
         assert after[partition] < losses[0] - 0.1
@@ -185,7 +185,7 @@ def test_the_passes_of_a_step_are_those_that_it_used() -> None:
     graph = network_b()
     images, labels = drawn_samples(graph, 3, 4)
     for partition, passes in ((0, 1), (2, 2), (5, 2)):
-        method = ElasticZoFp32(graph, replace(CHOSEN, partition=partition))
+        method = ElasticZoFp32Reference(graph, replace(CHOSEN, partition=partition))
         before = method.weights
         found = method.step(images, labels)
         used = list(method.passes(before, 0))
@@ -198,10 +198,10 @@ def test_the_stages_of_a_trace() -> None:
     """Outputs of all layers, then errors down to the first layer that back-propagation trains (docs/memory.md)."""
     graph = network_b()
     images, labels = drawn_samples(graph, 2, 4)
-    whole = ElasticZoFp32(graph, CHOSEN)
+    whole = ElasticZoFp32Reference(graph, CHOSEN)
     outputs = [layer.name for layer in graph.layers]
     for partition, errors in ((0, outputs[::-1]), (4, ["fc1"]), (3, ["fc1", "mean1", "conv1"]), (5, [])):
-        method = ElasticZoFp32(graph, replace(CHOSEN, partition=partition))
+        method = ElasticZoFp32Reference(graph, replace(CHOSEN, partition=partition))
         stages = method.trace(method.weights, images, labels, 1)
         assert [(stage.layer, stage.what) for stage in stages] == [
             *((name, "output") for name in outputs),
@@ -216,4 +216,4 @@ def test_the_stages_of_a_trace() -> None:
 
 def test_a_partition_that_cannot_be_is_refused() -> None:
     with pytest.raises(RigError, match="partition is 6: the network has 5 layers with weights"):
-        ElasticZoFp32(network_b(), replace(CHOSEN, partition=6))
+        ElasticZoFp32Reference(network_b(), replace(CHOSEN, partition=6))

@@ -17,7 +17,7 @@ from hil.training.reference.formats.float32.forward import values_of
 from hil.training.reference.formats.float32.loss import logits_error, losses
 from hil.training.reference.formats.float32.normal import KNOTS, moved, normal_of, normals
 from hil.training.reference.formats.float32.sums import ordered_products, ordered_sum
-from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32Reference
 from hil.training.reference.prng import mix32s, start_state
 
 from .float32_networks import network_a, network_b, samples, settings
@@ -111,9 +111,9 @@ def test_subnormal_numbers() -> None:
     assert shown(np.array([c]) / e) == ["00000100"]
 
 
-def passed(network: Graph) -> tuple[list[np.ndarray], ElasticZoFp32]:
+def passed(network: Graph) -> tuple[list[np.ndarray], ElasticZoFp32Reference]:
     """Return the values of sample 0 with the weights as given."""
-    method = ElasticZoFp32(network, settings(0))
+    method = ElasticZoFp32Reference(network, settings(0))
     own = {
         index: (layer.own.weights, layer.own.bias)
         for index, layer in enumerate(network.layers)
@@ -152,7 +152,7 @@ def test_values_of_network_b() -> None:
 @pytest.mark.parametrize(("name", "partition"), [("A", 0), ("A", 1), ("A", 2), ("B", 0), ("B", 2), ("B", 5)])
 def test_steps(name: str, partition: int) -> None:
     network = NETWORKS[name]()
-    method, rows = ElasticZoFp32(network, settings(partition)), ROW.findall(VECTORS)
+    method, rows = ElasticZoFp32Reference(network, settings(partition)), ROW.findall(VECTORS)
     images, labels = samples(network)
     wanted = [found[2:] for found in rows if found[:2] == (name, str(partition))]
     assert [step for step, *_ in wanted] == ["0", "1"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.reference.floats import exp32, log32
 from hil.training.reference.formats.bfp8.loss import ERROR_EXP, cross_entropy, logits_error
 from tests.oracle import loss as plain_loss
@@ -18,7 +18,7 @@ from tests.oracle import numbers as plain
 F = np.float32
 EXP_ULPS, LOG_ULPS = 2, 3  # docs/arithmetic.md, end of section 5
 
-FORMS = Settings.table["logit_error"].words
+FORMS = ElasticZoSettings.table["logit_error"].words
 
 
 def ulps(got: np.ndarray, true: np.ndarray) -> float:

@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 from hil.training.data import batches, load
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.graph import Graph, Op, Shape
-from hil.training.methods.fqt_settings import Settings
-from hil.training.reference.methods.fqt import Fqt
+from hil.training.methods.fqt_settings import FqtSettings
+from hil.training.reference.methods.fqt import FqtReference
 from reference.affine8_networks import IMAGE, Maker
 
 BATCH, STEPS, IMAGES = 48, 90, 500
@@ -45,7 +45,7 @@ def network(seed: int) -> Graph:
 @pytest.mark.parametrize(("settings", "least"), [({}, 0.6), ({"lambda_min": 0.1}, 0.5)], ids=["dense", "sparse"])
 def test_images_are_learnt(settings: dict[str, Any], least: float) -> None:
     data = load("fashion-mnist-1k")
-    reference = Fqt(network(3), Settings(batch=BATCH, **settings))
+    reference = FqtReference(network(3), FqtSettings(batch=BATCH, **settings))
     tests = data.test_images[:IMAGES], data.test_labels[:IMAGES]
     assert reference.accuracy(*tests) < 0.3
     order = batches(data, BATCH, 3)

@@ -18,12 +18,12 @@ from hil.training.graph.affine8 import with_scales
 from hil.training.graph.file import NetworkFileError, decode, encode
 from hil.training.graph.graph import Format, Graph, Op
 from hil.training.graph.node import Float32Node
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.methods.fqt_tensors import with_arrays
 from hil.training.reference.formats.tflite8 import passes as tflite8
 from hil.training.reference.methods import StepFailed, fqt
-from hil.training.reference.methods.fqt import Fqt
-from hil.training.reference.methods.fqt_passes import Passes
+from hil.training.reference.methods.fqt import FqtReference
+from hil.training.reference.methods.fqt_passes import FqtPasses
 
 from .affine8_networks import Maker, network_a, network_b, network_c, samples
 
@@ -44,7 +44,7 @@ CHOSEN = st.fixed_dictionaries(
 Batch = tuple[np.ndarray, np.ndarray]
 
 
-def drawn(graph: Graph, chosen: dict[str, Any], seed: int) -> tuple[Fqt, Batch]:
+def drawn(graph: Graph, chosen: dict[str, Any], seed: int) -> tuple[FqtReference, Batch]:
     """Return the method and five samples; networks that it refuses are passed over."""
     rng = np.random.default_rng(seed)
     batch = (
@@ -52,13 +52,13 @@ def drawn(graph: Graph, chosen: dict[str, Any], seed: int) -> tuple[Fqt, Batch]:
         rng.integers(0, graph.classes, 5).astype(np.uint8),
     )
     try:
-        return Fqt(graph, Settings(**chosen)), batch
+        return FqtReference(graph, FqtSettings(**chosen)), batch
     except RigError:
         assume(False)
         raise
 
 
-def step(reference: Fqt, batch: Batch) -> tuple[Any, ...]:
+def step(reference: FqtReference, batch: Batch) -> tuple[Any, ...]:
     """Return what a step gave, or layer and cause of its failure."""
     try:
         outcome = reference.step(*batch)
@@ -121,22 +121,22 @@ def test_evaluation_and_trace_observe_nothing(graph: Graph, chosen: dict[str, An
 
 @pytest.mark.parametrize("chosen", [{}, {"error_range": "running", "lambda_min": 0.2}, {"standardise": "off"}])
 def test_a_reference_goes_on_from_its_state(chosen: dict[str, Any]) -> None:
-    batch, its = samples(network_b()), Settings(eta=0.01, batch=2, **chosen)
-    one = Fqt(network_b(), its)
+    batch, its = samples(network_b()), FqtSettings(eta=0.01, batch=2, **chosen)
+    one = FqtReference(network_b(), its)
     for _ in range(3):
         one.step(*batch)
-    other = Fqt(one.graph, its)
+    other = FqtReference(one.graph, its)
     other.configure(its, 3)
     other.restore(one.state())
     assert one.step(*batch) == other.step(*batch)
 
 
 def test_a_new_configuration_begins_anew() -> None:
-    batch, its = samples(network_a()), Settings(eta=0.01, batch=2)
-    one = Fqt(network_a(), its)
+    batch, its = samples(network_a()), FqtSettings(eta=0.01, batch=2)
+    one = FqtReference(network_a(), its)
     one.step(*batch)
     one.configure(its, 1)
-    fresh = Fqt(one.graph, its)
+    fresh = FqtReference(one.graph, its)
     fresh.configure(its, 1)
     assert one.step(*batch) == fresh.step(*batch)
 
@@ -144,7 +144,7 @@ def test_a_new_configuration_begins_anew() -> None:
 def failure(graph: Graph, **chosen: Any) -> tuple[int, int]:
     """Return layer and cause of the failure of step 0."""
     with pytest.raises(StepFailed) as caught:
-        Fqt(with_scales(graph), Settings(**{"batch": 2, **chosen})).step(*samples(graph))
+        FqtReference(with_scales(graph), FqtSettings(**{"batch": 2, **chosen})).step(*samples(graph))
     return caught.value.layer, caught.value.cause
 
 
@@ -168,7 +168,7 @@ def test_a_range_that_is_too_wide() -> None:
     """Small values lie at its lower end, which is moved by the whole width."""
     wide = replaced(network_a(), 2, low=0.0, high=2.0**30)
     assert failure(wide, range_growth=1.0) == (2, 4)
-    assert Fqt(with_scales(wide), Settings(batch=2, range_growth=0.0)).step(*samples(wide))
+    assert FqtReference(with_scales(wide), FqtSettings(batch=2, range_growth=0.0)).step(*samples(wide))
 
 
 def test_an_error_whose_scale_is_too_large() -> None:
@@ -180,7 +180,7 @@ def test_an_error_whose_scale_is_too_large() -> None:
     graph = net.graph()
     for index in range(6):
         graph = replaced(graph, index, {"scale": 2.0**14, "zero": -100})
-    reference = Fqt(with_scales(graph), Settings(batch=2))
+    reference = FqtReference(with_scales(graph), FqtSettings(batch=2))
     before = reference.digests()
     with pytest.raises(StepFailed, match="the error that pw4 gives has a scale above 2\\^40") as caught:
         reference.step(*samples(graph))
@@ -191,14 +191,14 @@ def test_layers_in_tflite8_before_the_trained_ones() -> None:
     """They give what they give by themselves, and keep their weights."""
     graph = tiny()
     batch = samples(graph)
-    reference = Fqt(graph, Settings(batch=2, eta=0.01, standardise="off"))
+    reference = FqtReference(graph, FqtSettings(batch=2, eta=0.01, standardise="off"))
     stem = replace(graph, layers=graph.layers[:1])
     alone = tflite8.Passes(stem)
     own = stem.layers[0].own
     assert own is not None
     layer = alone.layers[0]
     expected = alone.clean(batch[0], [layer.own(own.weights.reshape(-1), own.bias, np.float64)])[1][:, 0]
-    found = Passes(reference.graph, reference._backward).values(batch[0])[1]
+    found = FqtPasses(reference.graph, reference._backward).values(batch[0])[1]
     np.testing.assert_array_equal(found, expected)
     losses = [reference.step(*batch).loss_plus for _ in range(20)]
     assert losses[-1] < losses[0] and reference.graph.layers[0] == graph.layers[0]
@@ -211,7 +211,7 @@ def test_numbers_beyond_binary32_are_limited_or_fail() -> None:
     net.add(Op.FULLY_CONNECTED, (1, 1, 3))
     graph = net.graph()
     for standardise in ("running", "batch", "off"):
-        reference = Fqt(graph, Settings(batch=2, standardise=standardise, eta=16.0, epsilon=2.0**-40))
+        reference = FqtReference(graph, FqtSettings(batch=2, standardise=standardise, eta=16.0, epsilon=2.0**-40))
         for _ in range(3):
             mine = step(reference, samples(graph))
             assert np.isfinite(mine[0])
@@ -221,6 +221,6 @@ def test_numbers_beyond_binary32_are_limited_or_fail() -> None:
 
 @pytest.mark.parametrize("network", [network_a(), network_b(), network_c()], ids="ABC")
 def test_training_lowers_the_loss(network: Graph) -> None:
-    reference = Fqt(network, Settings(eta=0.01, batch=2))
+    reference = FqtReference(network, FqtSettings(eta=0.01, batch=2))
     losses = [reference.step(*samples(network)).loss_plus for _ in range(30)]
     assert losses[-1] < 0.7 * losses[0]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from hil.training.graph.graph import Graph
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.methods import fqt
-from hil.training.reference.methods.fqt import Fqt
-from hil.training.reference.methods.fqt_update import Gradient
+from hil.training.reference.methods.fqt import FqtReference
+from hil.training.reference.methods.fqt_update import LayerGradient
 from tests.oracle.fqt import PlainFqt
 
 from .affine8_networks import F32, network_a, network_b, network_c, samples
@@ -26,9 +26,9 @@ CHOSEN: dict[str, dict[str, Any]] = {
 }
 
 
-def trained(network: Graph, chosen: dict[str, Any], steps: int = 3) -> Fqt:
+def trained(network: Graph, chosen: dict[str, Any], steps: int = 3) -> FqtReference:
     """Return a reference after some steps."""
-    reference = Fqt(network, Settings(batch=2, eta=0.01, **chosen))
+    reference = FqtReference(network, FqtSettings(batch=2, eta=0.01, **chosen))
     for _ in range(steps):
         reference.step(*samples(network))
     return reference
@@ -40,10 +40,10 @@ def test_they_are_those_of_a_step_of_this_sample(
     network: Graph, chosen: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a batch of one, as the reference accumulates them for its update."""
-    accumulated: dict[int, Gradient] = {}
+    accumulated: dict[int, LayerGradient] = {}
     honest = fqt.updated
 
-    def seen(graph: Graph, gradients: dict[int, Gradient], *others: Any) -> Any:
+    def seen(graph: Graph, gradients: dict[int, LayerGradient], *others: Any) -> Any:
         accumulated.update(gradients)
         return honest(graph, gradients, *others)
 

@@ -10,11 +10,11 @@ import pytest
 
 from hil.step_digest import step_digest
 from hil.training.graph.graph import Graph
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.methods import StepFailed
-from hil.training.reference.methods.fqt import Fqt
-from hil.training.reference.methods.fqt_passes import Passes, Reached
-from hil.training.reference.methods.fqt_sparse import Share, count, kept
+from hil.training.reference.methods.fqt import FqtReference
+from hil.training.reference.methods.fqt_passes import FqtPasses, Reached
+from hil.training.reference.methods.fqt_sparse import KeptShare, count, kept
 from reference.fqt_sample import bits
 
 from .affine8_networks import F32, network_a, network_b, network_c, samples
@@ -22,8 +22,8 @@ from .affine8_networks import F32, network_a, network_b, network_c, samples
 F = np.float32
 
 
-def made(network: Graph, **settings: Any) -> Fqt:
-    return Fqt(network, Settings(**{"eta": 0.01, "batch": 2, **settings}))
+def made(network: Graph, **settings: Any) -> FqtReference:
+    return FqtReference(network, FqtSettings(**{"eta": 0.01, "batch": 2, **settings}))
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ def made(network: Graph, **settings: Any) -> Fqt:
 def test_the_share_of_channels(
     loss: float, largest: float, rate: str, least: float, most: float, channels: int, share: str, k: int
 ) -> None:
-    its = Share(Settings(rate=rate, lambda_min=least, lambda_max=most))
+    its = KeptShare(FqtSettings(rate=rate, lambda_min=least, lambda_max=most))
     found = its.of(np.array([largest, loss], F))
     assert bits(found[1]) == [share] and count(found, channels)[1] == k and its.largest == largest
 
 
 def test_a_first_loss_of_0_keeps_the_least_share() -> None:
-    assert bits(Share(Settings(lambda_min=0.25)).of(np.zeros(1, F))) == bits(0.25)
+    assert bits(KeptShare(FqtSettings(lambda_min=0.25)).of(np.zeros(1, F))) == bits(0.25)
 
 
 def test_kept_channels() -> None:
@@ -94,7 +94,7 @@ def test_steps(network: str, settings: dict[str, Any], steps: list[tuple[str, st
         assert f"{step_digest(outcome.digests):08X}" == digest
 
 
-def channels(reference: Fqt) -> list[dict[int, list[int]]]:
+def channels(reference: FqtReference) -> list[dict[int, list[int]]]:
     """Return which channels of each layer the samples keep in the next step."""
     found: list[dict[int, list[int]]] = []
     select = reference._select
@@ -115,9 +115,9 @@ def channels(reference: Fqt) -> list[dict[int, list[int]]]:
 def test_kept_channels_of_network_a() -> None:
     reference = made(network_a(), lambda_min=0.1, lambda_max=0.8, sparse_head=1)
     for shares in (["3F4CCCCD", "3EE5A84F"], ["3F413DF6", "3EDF6C0F"]):
-        passes = Passes(reference.graph, reference._backward)
+        passes = FqtPasses(reference.graph, reference._backward)
         images, labels = samples(reference.graph)
-        its = Share(reference.settings)
+        its = KeptShare(reference.settings)
         its.largest = reference._share.largest
         assert bits(its.of(passes.losses(passes.values(images), labels.astype(np.intp)))) == shares
         assert channels(reference) == [{0: [0], 2: [0, 2]}, {0: [1], 2: [1]}]
@@ -170,7 +170,7 @@ def test_what_network_a_observes() -> None:
     reference, (images, labels) = made(network_a()), samples(network_a())
     for expected in ({0: (-128, 119), 2: (-120, 122)}, {0: (-128, 115), 2: (-89, 127)}):
         observed = dict.fromkeys(reference._observes, (127, -128))
-        reference._observe(Passes(reference.graph, reference._backward).values(images), observed)
+        reference._observe(FqtPasses(reference.graph, reference._backward).values(images), observed)
         assert observed == expected
         reference.step(images, labels)
 
@@ -201,7 +201,7 @@ def test_a_failure() -> None:
     last = graph.layers[2]
     assert last.own is not None
     still = replace(last, own=replace(last.own, weights=np.full_like(last.own.weights, last.own.zero)))
-    reference = Fqt(replace(graph, layers=(*graph.layers[:2], still)), Settings(eta=2.0**-40, batch=2))
+    reference = FqtReference(replace(graph, layers=(*graph.layers[:2], still)), FqtSettings(eta=2.0**-40, batch=2))
     before = reference.digests()
     with pytest.raises(StepFailed, match="step 0 fails: all weights of fc1 are 0, so their range collapses") as caught:
         reference.step(*samples(graph))

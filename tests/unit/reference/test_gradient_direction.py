@@ -10,8 +10,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from hil.training.graph.chain import bfp8_node, chain
 from hil.training.graph.graph import Graph, Op
-from hil.training.methods.elasticzo_settings import Settings
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 
 LARGEST = 64  # weights stay clear of 127, so that no update is clipped
 BITS = 6
@@ -73,7 +73,7 @@ def test_updates_go_down_the_slope(seed: int) -> None:
     conv, fc = (layer.weights * 2.0**layer.weight_exp for layer in graph.trained)
     x = (image[0] >> 1) * 2.0**-7
     label = int(np.argmax([loss(conv, fc, x, y) for y in range(CLASSES)]))  # the least likely: the slope is steep
-    method = ElasticZoInt8(graph, Settings(partition=0, b_bp=BITS, batch=1))
+    method = ElasticZoInt8Reference(graph, ElasticZoSettings(partition=0, b_bp=BITS, batch=1))
     method.step(image, np.array([label]))
     for layer, after, of in zip(graph.trained, method.weights, (conv, fc), strict=True):
         update = layer.weights.astype(float).ravel() - after.astype(float).ravel()

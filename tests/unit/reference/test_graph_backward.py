@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hil.training.graph.graph import Node, Op
 from hil.training.networks import build
 from hil.training.reference.floats import F
-from hil.training.reference.formats.tflite8.backward import BackwardPass, Errors, joined, logits_error, normalized
+from hil.training.reference.formats.tflite8.backward import ErrorPass, Tflite8Errors, joined, logits_error, normalized
 from hil.training.reference.formats.tflite8.factors import Chain, Factor, Ratio, shares
 from hil.training.reference.formats.tflite8.fast import FastLayer
 from hil.training.reference.gradient import Gradient
@@ -124,7 +124,7 @@ def test_errors_are_made_even_before_they_are_summed(errors: list[int], expected
     graph = replace(builder.graph, layers=(builder.graph.layers[0], replace(layer, reads=(1,))))
     fast, held = [FastLayer(graph, one) for one in graph.layers], {}
     own = [None, fast[1].own(layer.own.weights.ravel(), layer.own.bias, np.float32)]
-    BackwardPass(graph, fast, 0).hand_on(1, Errors(column(errors), np.array([4])), [], own, held)
+    ErrorPass(graph, fast, 0).hand_on(1, Tflite8Errors(column(errors), np.array([4])), [], own, held)
     assert held[1].values.ravel().tolist() == [expected] * 2
     assert held[1].exponents.tolist() == [exponent]
 
@@ -155,10 +155,12 @@ def test_a_reader_is_added_in_the_larger_of_the_exponents() -> None:
         ([10], 0, [10], 0, Ratio(3 * 2**14, -15), 25),
     ]
     for e, x, e2, x2, ratio, expected in cases:
-        found = joined(Errors(column(e), np.array([x])), Errors(column(e2), np.array([x2])), ratio)
+        found = joined(Tflite8Errors(column(e), np.array([x])), Tflite8Errors(column(e2), np.array([x2])), ratio)
         value = found.values.item() * Fraction(2) ** found.exponents.item()
         assert abs(value - expected) <= Fraction(abs(expected), 128), (e, e2)
-    cut = joined(Errors(column([64, -64]), np.array([0])), Errors(column([-127, 127]), np.array([-22])), one)
+    cut = joined(
+        Tflite8Errors(column([64, -64]), np.array([0])), Tflite8Errors(column([-127, 127]), np.array([-22])), one
+    )
     assert (cut.values.ravel().tolist(), cut.exponents.tolist()) == ([64, -64], [0])
 
 
@@ -173,7 +175,7 @@ def test_a_reader_is_added_in_the_larger_of_the_exponents() -> None:
 def test_joins_are_those_in_loops(pairs: list[tuple[int, int]], x: int, x2: int, c: float, c2: float, j: int) -> None:
     e, e2 = ([pair[side] for pair in pairs] for side in (0, 1))
     ratio = Ratio.of(Factor(F(c2), j), Factor(F(c), 0))
-    found = joined(Errors(column(e), np.array([x])), Errors(column(e2), np.array([x2])), ratio)
+    found = joined(Tflite8Errors(column(e), np.array([x])), Tflite8Errors(column(e2), np.array([x2])), ratio)
     expected = loops.joined(Tensor(e, x), loops.Scaled(F(c), 0), Tensor(e2, x2), loops.Scaled(F(c2), j))
     assert (found.values.ravel().tolist(), found.exponents.item()) == (expected.values, expected.exponent)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hil.training.graph.graph import Graph, Op
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.methods import training_loop
-from hil.training.reference.methods.deepzero import DeepZero
+from hil.training.reference.methods.deepzero import DeepZeroReference
 from hil.training.reference.methods.poor_mans import PoorMans
 from hil.training.reference.methods.zeroth_order import ZerothOrder
 from reference.drawn_graphs import Builder, drawn_graph, images
@@ -92,7 +92,7 @@ def test_deepzero(chosen: GraphSettings, seed: int, samples: int) -> None:
     rng = np.random.default_rng(seed)
     graph = drawn_graph(rng, largest=3, middle=3, more=(Op.MEAN, Op.TABLE))
     if chosen.trained(graph):
-        check(DeepZero, graph, chosen, rng, samples)
+        check(DeepZeroReference, graph, chosen, rng, samples)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.formats.tflite8.fast import FastLayer
 from hil.training.reference.formats.tflite8.passes import Passes
 from hil.training.reference.formats.tflite8.rescale import rescale
-from hil.training.reference.formats.tflite8.scaling import LARGEST_SHIFT, Scaling
+from hil.training.reference.formats.tflite8.scaling import LARGEST_SHIFT, FloatScaling
 from hil.training.reference.methods.poor_mans import PoorMans
 from reference.drawn_graphs import drawn_graph, images, sums
 from tests.oracle import graph_layers as loops
@@ -80,7 +80,7 @@ def test_scaling_in_floats(acc: int, multiplier: int, shift: int, rounding: str,
     for a in (acc, max(min(half, 2**24), -(2**24))):
         expected = loops.clamp(loops.rescale(a, multiplier, shift, rounding), -140, 115)
         parts = np.array([multiplier], np.int32), np.array([shift], np.int8)
-        scaling = Scaling.of(*parts, rounding, -140, 115)
+        scaling = FloatScaling.of(*parts, rounding, -140, 115)
         assert scaling is not None
         for dtype in (np.float32, np.float64):
             assert scaling.apply(np.array([a], dtype)).tolist() == [expected]
@@ -95,14 +95,14 @@ def test_scaling_of_every_sum(rounding: str, multiplier: int) -> None:
         acc = np.arange(-reach, reach + 1)
         if shift < -7:
             acc = acc * 2 ** (-7 - shift) + np.random.default_rng(shift + 99).integers(0, 2 ** (-7 - shift), acc.size)
-        scaling = Scaling.of(np.array([multiplier], np.int32), np.array([shift], np.int8), rounding, -255, 255)
+        scaling = FloatScaling.of(np.array([multiplier], np.int32), np.array([shift], np.int8), rounding, -255, 255)
         assert scaling is not None
         expected = np.clip(rescale(acc, np.int64(multiplier), np.int64(shift), rounding), -255, 255)
         np.testing.assert_array_equal(scaling.apply(acc[:, None].astype(np.float32))[:, 0], expected)
 
 
 def test_a_shift_beyond_what_floats_hold_is_left_to_integers() -> None:
-    assert Scaling.of(np.array([2**30], np.int32), np.array([-LARGEST_SHIFT - 1], np.int8), "double", 0, 1) is None
+    assert FloatScaling.of(np.array([2**30], np.int32), np.array([-LARGEST_SHIFT - 1], np.int8), "double", 0, 1) is None
 
 
 @cache

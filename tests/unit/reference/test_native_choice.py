@@ -8,7 +8,7 @@ from hil.training.graph.chain import bfp8_node, chain
 from hil.training.graph.graph import Graph, Op
 from hil.training.networks import build
 from hil.training.reference.native.bfp8 import fastest
-from hil.training.reference.native.bfp8.library import Native
+from hil.training.reference.native.bfp8.library import Bfp8Library
 
 WHY = "NumPy (weights of -128, or sums beyond 32 bits)"
 
@@ -18,7 +18,7 @@ def fully_connected(inputs: int, weight: int) -> Graph:
     return chain((bfp8_node("fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, 2), weights=weights),), 2)
 
 
-def test_a_network_whose_sums_fit(native: Native) -> None:
+def test_a_network_whose_sums_fit(native: Bfp8Library) -> None:
     assert fastest(build("lenet5", 1)).name.startswith("C, ")
     assert fastest(fully_connected(133_144, -127)).name.startswith("C, ")
 

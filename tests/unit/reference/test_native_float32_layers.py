@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hil.training.graph.graph import POOLS, WEIGHTED, Op, Shape
 from hil.training.reference.formats.float32 import backward, forward
 from hil.training.reference.native.float32 import OPERATIONS
-from hil.training.reference.native.float32.library import Native
+from hil.training.reference.native.float32.library import Float32Library
 
 from .drawn_floats import layers, numbers, trained
 
@@ -22,20 +22,20 @@ def same_bits(one: np.ndarray, other: np.ndarray) -> None:
     np.testing.assert_array_equal(np.ascontiguousarray(one).view(np.int32), np.ascontiguousarray(other).view(np.int32))
 
 
-def filled(native: Native, x: np.ndarray) -> np.ndarray:
+def filled(native: Float32Library, x: np.ndarray) -> np.ndarray:
     """Return [H, W, C, B] with the lanes that fill up vectors, which hold numbers, too."""
     more = native.lanes(x.shape[3]) - x.shape[3]
     return np.ascontiguousarray(np.pad(x, [(0, 0)] * 3 + [(0, more)], constant_values=3.5))
 
 
-def empty(native: Native, shape: Shape, samples: int) -> np.ndarray:
+def empty(native: Float32Library, shape: Shape, samples: int) -> np.ndarray:
     return np.full((*shape, native.lanes(samples)), np.nan, np.float32)
 
 
 @pytest.mark.parametrize("op", OPERATIONS)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), samples=SAMPLES)
-def test_outputs(native_float32: Native, data: st.DataObject, op: Op, samples: int) -> None:
+def test_outputs(native_float32: Float32Library, data: st.DataObject, op: Op, samples: int) -> None:
     layer = data.draw(layers(op))
     reads = [data.draw(numbers((*layer.in_shape, samples))) for _ in layer.reads]
     own = None if layer.own is None else (layer.own.weights, layer.own.bias)
@@ -49,7 +49,7 @@ def test_outputs(native_float32: Native, data: st.DataObject, op: Op, samples: i
 @pytest.mark.parametrize("op", [op for op in OPERATIONS if op is not Op.ADD])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), samples=SAMPLES)
-def test_errors_of_inputs(native_float32: Native, data: st.DataObject, op: Op, samples: int) -> None:
+def test_errors_of_inputs(native_float32: Float32Library, data: st.DataObject, op: Op, samples: int) -> None:
     layer = data.draw(layers(op, handed_through=True))
     x, error = (data.draw(numbers((*shape, samples))) for shape in (layer.in_shape, layer.out_shape))
     own = None if layer.own is None else (layer.own.weights, layer.own.bias)
@@ -63,7 +63,7 @@ def test_errors_of_inputs(native_float32: Native, data: st.DataObject, op: Op, s
 @pytest.mark.parametrize("op", WEIGHTED)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), samples=SAMPLES)
-def test_gradients(native_float32: Native, data: st.DataObject, op: Op, samples: int) -> None:
+def test_gradients(native_float32: Float32Library, data: st.DataObject, op: Op, samples: int) -> None:
     """They are added to what the sums hold."""
     layer = data.draw(layers(op))
     assert layer.own is not None
@@ -78,7 +78,9 @@ def test_gradients(native_float32: Native, data: st.DataObject, op: Op, samples:
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), samples=SAMPLES, op=st.sampled_from([op for op in OPERATIONS if op not in POOLS]))
-def test_the_gate_and_two_errors_of_a_value(native_float32: Native, data: st.DataObject, samples: int, op: Op) -> None:
+def test_the_gate_and_two_errors_of_a_value(
+    native_float32: Float32Library, data: st.DataObject, samples: int, op: Op
+) -> None:
     """A value on its limit counts as clamped."""
     layer = data.draw(layers(op))
     out, error, other = (data.draw(numbers((*layer.out_shape, samples))) for _ in range(3))

@@ -16,7 +16,7 @@ from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.formats.float32.forward import PIXEL_OFFSET, input_value
 from hil.training.reference.formats.float32.normal import normal_of, normals
 from hil.training.reference.native.float32.arithmetic import NativeFloat32
-from hil.training.reference.native.float32.library import Native
+from hil.training.reference.native.float32.library import Float32Library
 from hil.training.reference.prng import mix32
 
 from .drawn_floats import numbers, trained
@@ -44,7 +44,7 @@ def word_before(h: int) -> int:
     seed=SEEDS,
 )
 def test_input(
-    native_float32: Native, samples: int, shape: tuple[int, int, int], scale: float, zero: int, seed: int
+    native_float32: Float32Library, samples: int, shape: tuple[int, int, int], scale: float, zero: int, seed: int
 ) -> None:
     images = np.random.default_rng(seed).integers(0, 256, (samples, *shape)).astype(np.uint8)
     expected = input_value(replace(NUMPY.graph, in_shape=shape, scale=scale, zero=zero), images)
@@ -56,7 +56,7 @@ def test_input(
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), classes=st.integers(2, 12), samples=st.integers(1, 40), seed=SEEDS)
-def test_losses(native_float32: Native, data: st.DataObject, classes: int, samples: int, seed: int) -> None:
+def test_losses(native_float32: Float32Library, data: st.DataObject, classes: int, samples: int, seed: int) -> None:
     """Also with the largest logits, and equal ones."""
     lanes = native_float32.lanes(samples)
     logits = data.draw(numbers((1, 1, classes, lanes)))
@@ -71,7 +71,7 @@ def test_losses(native_float32: Native, data: st.DataObject, classes: int, sampl
     assert not error[..., samples:].any()
 
 
-def test_a_label_beyond_the_classes(native_float32: Native) -> None:
+def test_a_label_beyond_the_classes(native_float32: Float32Library) -> None:
     with pytest.raises(IndexError, match="a label beyond the 2 classes"):
         logits = np.zeros((1, 1, 2, native_float32.lanes(1)), F)
         native_float32.losses(logits, np.array([2]), logits)
@@ -80,7 +80,7 @@ def test_a_label_beyond_the_classes(native_float32: Native) -> None:
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS, step=st.integers(0, 10**6), tensor=st.integers(0, 100), size=st.integers(1, 700))
 @example(seed=1, step=0, tensor=4, size=94_080)
-def test_normal_numbers(native_float32: Native, seed: int, step: int, tensor: int, size: int) -> None:
+def test_normal_numbers(native_float32: Float32Library, seed: int, step: int, tensor: int, size: int) -> None:
     got = NativeFloat32(NUMPY.graph, native_float32).normals(seed, step, tensor, size)
     same_bits(got, normals(seed, step, tensor, size).astype(F))
 
@@ -91,7 +91,7 @@ def test_normal_numbers(native_float32: Native, seed: int, step: int, tensor: in
 @example(h=1)
 @example(h=2**31)
 @example(h=2**32 - 1)
-def test_the_normal_number_of_a_word(native_float32: Native, h: int) -> None:
+def test_the_normal_number_of_a_word(native_float32: Float32Library, h: int) -> None:
     """Of small words, too, which are rare."""
     start = word_before(h)
     assert mix32(start) == h
@@ -105,7 +105,7 @@ def test_the_normal_number_of_a_word(native_float32: Native, h: int) -> None:
     c=st.sampled_from([2.0**-24, 1e-3, -2e-3, 1.0, -(2.0**20), 0.0]),
     seed=SEEDS,
 )
-def test_moved_weights(native_float32: Native, data: st.DataObject, size: int, c: float, seed: int) -> None:
+def test_moved_weights(native_float32: Float32Library, data: st.DataObject, size: int, c: float, seed: int) -> None:
     weights = data.draw(trained((size,)))
     z = normals(seed, 0, 0, size)
     same_bits(native_float32.moved(weights, z.astype(F), F(c)), NUMPY.moved(weights, z, F(c)))
@@ -113,7 +113,7 @@ def test_moved_weights(native_float32: Native, data: st.DataObject, size: int, c
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), size=st.integers(1, 300), u=st.sampled_from([2.0**-40, 1e-3, 0.05, 16.0]))
-def test_lowered_weights(native_float32: Native, data: st.DataObject, size: int, u: float) -> None:
+def test_lowered_weights(native_float32: Float32Library, data: st.DataObject, size: int, u: float) -> None:
     """Changes of more than 2^20 are clamped."""
     weights, gradient = data.draw(trained((size,))), data.draw(trained((size,)))
     same_bits(native_float32.lowered(weights, F(u), gradient), NUMPY.lowered(weights, F(u), gradient))

@@ -12,7 +12,7 @@ from hil.training.graph.graph import Node, Op
 from hil.training.reference.arith import INT32_MAX, INT32_MIN
 from hil.training.reference.formats.bfp8 import layers as plain
 from hil.training.reference.gradient import batch_gradient
-from hil.training.reference.native.bfp8.library import Native
+from hil.training.reference.native.bfp8.library import Bfp8Library
 
 from .drawn_batches import groups, last, values
 from .test_native_layers import convolutions
@@ -25,7 +25,7 @@ def first(tensor: np.ndarray) -> np.ndarray:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), layer=convolutions())
-def test_convolutions(native: Native, data: st.DataObject, layer: Node) -> None:
+def test_convolutions(native: Bfp8Library, data: st.DataObject, layer: Node) -> None:
     x, exponents = data.draw(groups(layer.in_shape))
     error = np.stack([data.draw(values(layer.out_shape)) for _ in range(min(3, len(x)))])
     error = np.ascontiguousarray(np.resize(error, (len(x), *layer.out_shape)))
@@ -42,7 +42,7 @@ def test_convolutions(native: Native, data: st.DataObject, layer: Node) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), inputs=st.integers(1, 300), outputs=st.integers(1, 40), spread=st.sampled_from([0, 3, 16, 60]))
-def test_fully_connected(native: Native, data: st.DataObject, inputs: int, outputs: int, spread: int) -> None:
+def test_fully_connected(native: Bfp8Library, data: st.DataObject, inputs: int, outputs: int, spread: int) -> None:
     x, exponents = data.draw(groups((1, 1, inputs)))
     exponents = exponents * spread // 60
     error = np.stack([data.draw(values((1, 1, outputs))) for _ in range(len(x))])
@@ -55,7 +55,7 @@ def test_fully_connected(native: Native, data: st.DataObject, inputs: int, outpu
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), k=st.integers(1, 4), channels=st.integers(1, 37), relu=st.booleans())
-def test_pools(native: Native, data: st.DataObject, k: int, channels: int, relu: bool) -> None:
+def test_pools(native: Bfp8Library, data: st.DataObject, k: int, channels: int, relu: bool) -> None:
     height, width = data.draw(st.integers(k, 11)), data.draw(st.integers(k, 11))
     layer = bfp8_node(
         "pool1", Op.MAX_POOL, (height, width, channels), (height // k, width // k, channels), (k, k), (k, k)
@@ -72,7 +72,7 @@ def test_pools(native: Native, data: st.DataObject, k: int, channels: int, relu:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_sums_that_saturate(native: Native, sign: int) -> None:
+def test_sums_that_saturate(native: Bfp8Library, sign: int) -> None:
     """Beyond the limit, back from it, and cut in half at it: 19 * 19 products of 127^2 a sample fill int32 in 369 samples."""
     side, samples = 19, 500
     x = np.full((samples, side, side, 1), 127, np.int8)

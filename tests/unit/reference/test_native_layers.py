@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hil.training.graph.chain import bfp8_node
 from hil.training.graph.graph import Node, Op
 from hil.training.reference.formats.bfp8 import layers as plain
-from hil.training.reference.native.bfp8.library import Native
+from hil.training.reference.native.bfp8.library import Bfp8Library
 
 from .drawn_batches import groups, last, values
 
@@ -27,7 +27,7 @@ def convolutions(draw: st.DrawFn) -> Node:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), layer=convolutions())
-def test_convolutions(native: Native, data: st.DataObject, layer: Node) -> None:
+def test_convolutions(native: Bfp8Library, data: st.DataObject, layer: Node) -> None:
     """With what follows them fused and alone."""
     x, exponents = data.draw(groups(layer.in_shape))
     relu, k = data.draw(st.booleans()), data.draw(st.integers(1, min(3, *layer.out_shape[:2])))
@@ -45,7 +45,7 @@ def test_convolutions(native: Native, data: st.DataObject, layer: Node) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), inputs=st.integers(1, 300), outputs=st.integers(1, 70))
-def test_fully_connected(native: Native, data: st.DataObject, inputs: int, outputs: int) -> None:
+def test_fully_connected(native: Bfp8Library, data: st.DataObject, inputs: int, outputs: int) -> None:
     weights, relu = data.draw(values((outputs, inputs))), data.draw(st.booleans())
     x, exponents = data.draw(groups((1, 1, inputs)))
     layer = bfp8_node("fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, outputs), weights=weights, weight_exp=3)

@@ -12,7 +12,7 @@ from hil.training.reference.arith import INT32_MAX, INT32_MIN
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.training.reference.formats.bfp8.loss import cross_entropy
 from hil.training.reference.native.arguments import array
-from hil.training.reference.native.bfp8.library import Native
+from hil.training.reference.native.bfp8.library import Bfp8Library
 from hil.training.reference.prng import perturbation, signed_pool
 
 from .drawn_batches import values
@@ -30,7 +30,7 @@ NUMPY = NumpyArithmetic(build("lenet5", 1))
     size=st.integers(1, 500),
 )
 @example(seed=1, step=0, p_zero=84, r_max=7, size=94_080)
-def test_noise(native: Native, seed: int, step: int, p_zero: int, r_max: int, size: int) -> None:
+def test_noise(native: Bfp8Library, seed: int, step: int, p_zero: int, r_max: int, size: int) -> None:
     pool = signed_pool(seed, step, p_zero, r_max)
     np.testing.assert_array_equal(native.signed_pool(seed, step, p_zero, r_max), pool)
     for tensor in (0, 3):
@@ -41,7 +41,7 @@ def test_noise(native: Native, seed: int, step: int, p_zero: int, r_max: int, si
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), size=st.integers(1, 400), r_max=st.integers(1, 127), limit=st.integers(0, 127), seed=SEEDS)
 def test_perturbed_and_updated_weights(
-    native: Native, data: st.DataObject, size: int, r_max: int, limit: int, seed: int
+    native: Bfp8Library, data: st.DataObject, size: int, r_max: int, limit: int, seed: int
 ) -> None:
     weights = data.draw(values((size,)))
     z = np.random.default_rng(seed).integers(-r_max, r_max + 1, size).astype(np.int16)
@@ -56,7 +56,7 @@ def test_perturbed_and_updated_weights(
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), size=st.integers(1, 400), width=st.integers(0, 31), b_bp=st.integers(1, 7), seed=SEEDS)
 def test_back_propagated_updates(
-    native: Native, data: st.DataObject, size: int, width: int, b_bp: int, seed: int
+    native: Bfp8Library, data: st.DataObject, size: int, width: int, b_bp: int, seed: int
 ) -> None:
     weights, rng = data.draw(values((size,))), np.random.default_rng(seed)
     gradient = rng.integers(-(2**width), 2**width, size).astype(np.int64)
@@ -66,7 +66,7 @@ def test_back_propagated_updates(
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), batch=st.integers(1, 40), classes=st.integers(1, 12), seed=SEEDS)
-def test_the_float_loss(native: Native, data: st.DataObject, batch: int, classes: int, seed: int) -> None:
+def test_the_float_loss(native: Bfp8Library, data: st.DataObject, batch: int, classes: int, seed: int) -> None:
     logits, rng = data.draw(values((batch, classes))), np.random.default_rng(seed)
     exponents = rng.integers(-70, 70, batch) if data.draw(st.booleans()) else rng.integers(-8, 3, batch)
     labels = rng.integers(0, classes, batch).astype(np.uint8)
@@ -75,7 +75,7 @@ def test_the_float_loss(native: Native, data: st.DataObject, batch: int, classes
     assert native.cross_entropy(logits, exponents, labels).tobytes() == expected.tobytes()
 
 
-def test_a_label_beyond_the_classes(native: Native) -> None:
+def test_a_label_beyond_the_classes(native: Bfp8Library) -> None:
     with pytest.raises(IndexError, match="a label beyond the 2 classes"):
         native.cross_entropy(np.zeros((1, 2), np.int8), np.zeros(1, np.int64), np.array([2]))
 

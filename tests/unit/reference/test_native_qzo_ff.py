@@ -15,17 +15,17 @@ from network.w16a8_graphs import w16a8_graphs
 
 from hil.errors import RigError
 from hil.training.graph.graph import Graph
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.networks import build
-from hil.training.reference.methods import Reference
+from hil.training.reference.methods import MethodReference
 from hil.training.reference.methods.float_back_propagation import FloatBackPropagation
-from hil.training.reference.methods.qzo_ff import QzoFf
+from hil.training.reference.methods.qzo_ff import QzoFfReference
 from hil.training.reference.native import float32, w16a8
 from hil.training.reference.native.build import OWN
-from hil.training.reference.native.float32.library import Native
-from hil.training.reference.native.float32.network import NativeNetwork
-from hil.training.reference.native.w16a8.library import Native as Native16
-from hil.training.reference.native.w16a8.network import NativeNetwork as NativeNetwork16
+from hil.training.reference.native.float32.library import Float32Library
+from hil.training.reference.native.float32.network import NativeFloat32Network
+from hil.training.reference.native.w16a8.library import W16A8Library
+from hil.training.reference.native.w16a8.network import NativeW16A8Network
 
 from .test_native_float32_steps import Batches, drawn_batches
 from .test_qzo_ff_steps import SWITCHES, case
@@ -40,7 +40,7 @@ def same_values(one: np.ndarray, other: np.ndarray) -> None:
     np.testing.assert_array_equal(one.view(f"u{one.itemsize}"), other.view(f"u{other.itemsize}"))
 
 
-def same_steps(native: Reference, plain: Reference, given_batches: Batches) -> None:
+def same_steps(native: MethodReference, plain: MethodReference, given_batches: Batches) -> None:
     for images, labels in given_batches:
         got, expected = native.step(images, labels), plain.step(images, labels)
         assert str(got) == str(expected)
@@ -50,27 +50,29 @@ def same_steps(native: Reference, plain: Reference, given_batches: Batches) -> N
     same_values(np.ascontiguousarray(native.logits(images)[0]), np.ascontiguousarray(plain.logits(images)[0]))
 
 
-def both(kind: Callable[..., Reference], native: Any, graph: Graph, **chosen: Any) -> tuple[Reference, Reference]:
-    its = Settings(**chosen, epsilon=0.01, eta=0.02, batch=max(SIZES))
+def both(
+    kind: Callable[..., MethodReference], native: Any, graph: Graph, **chosen: Any
+) -> tuple[MethodReference, MethodReference]:
+    its = QzoFfSettings(**chosen, epsilon=0.01, eta=0.02, batch=max(SIZES))
     return kind(graph, its, native), kind(graph, its)
 
 
 @settings(max_examples=60, deadline=None)
 @given(graph=float32_graphs(), switches=SWITCHES, seed=SEEDS)
 def test_forward_gradients_in_float32(
-    native_float32: Native, graph: Graph, switches: dict[str, Any], seed: int
+    native_float32: Float32Library, graph: Graph, switches: dict[str, Any], seed: int
 ) -> None:
     chosen = switches | {"rho": 0.01 * switches["rho"]}
-    native, plain = both(QzoFf, partial(NativeNetwork, native=native_float32), graph, **chosen)
+    native, plain = both(QzoFfReference, partial(NativeFloat32Network, native=native_float32), graph, **chosen)
     same_steps(native, plain, drawn_batches(graph, SIZES, seed))
 
 
 @settings(max_examples=60, deadline=None)
 @given(graph=float32_graphs(), switches=SWITCHES, seed=SEEDS)
-def test_back_propagation(native_float32: Native, graph: Graph, switches: dict[str, Any], seed: int) -> None:
+def test_back_propagation(native_float32: Float32Library, graph: Graph, switches: dict[str, Any], seed: int) -> None:
     try:
         native, plain = both(
-            FloatBackPropagation, partial(NativeNetwork, native=native_float32), graph, **switches | {"rho": 0}
+            FloatBackPropagation, partial(NativeFloat32Network, native=native_float32), graph, **switches | {"rho": 0}
         )
     except RigError:  # a pool that errors cannot be handed through
         assume(False)
@@ -79,42 +81,48 @@ def test_back_propagation(native_float32: Native, graph: Graph, switches: dict[s
 
 @settings(max_examples=120, deadline=None)
 @given(graph=w16a8_graphs(), switches=SWITCHES, seed=SEEDS)
-def test_forward_gradients_in_w16a8(native_w16a8: Native16, graph: Graph, switches: dict[str, Any], seed: int) -> None:
+def test_forward_gradients_in_w16a8(
+    native_w16a8: W16A8Library, graph: Graph, switches: dict[str, Any], seed: int
+) -> None:
     plain, *_ = case(graph, switches, seed)
-    native = QzoFf(graph, plain.settings, partial(NativeNetwork16, native=native_w16a8))
+    native = QzoFfReference(graph, plain.settings, partial(NativeW16A8Network, native=native_w16a8))
     same_steps(native, plain, drawn_batches(graph, SIZES, seed))
 
 
 @pytest.mark.parametrize("built", [OWN], indirect=True)
 @pytest.mark.parametrize("last_layers", [1, 3, 64])
 @pytest.mark.parametrize("network", ["lenet5-w16a8", "lenet5-8w8a", "resnet-tiny-w16a8"])
-def test_named_networks_in_w16a8(native_w16a8: Native16, network: str, last_layers: int) -> None:
-    graph, kind = build(network, 1), partial(NativeNetwork16, native=native_w16a8)
-    native, plain = both(QzoFf, kind, graph, last_layers=last_layers, directions=2)
+def test_named_networks_in_w16a8(native_w16a8: W16A8Library, network: str, last_layers: int) -> None:
+    graph, kind = build(network, 1), partial(NativeW16A8Network, native=native_w16a8)
+    native, plain = both(QzoFfReference, kind, graph, last_layers=last_layers, directions=2)
     same_steps(native, plain, drawn_batches(graph, (25, 25), last_layers))
 
 
 @pytest.mark.parametrize("built", [OWN], indirect=True)
 @pytest.mark.parametrize("last_layers", [1, 3, 64])
-@pytest.mark.parametrize("kind", [QzoFf, FloatBackPropagation])
+@pytest.mark.parametrize("kind", [QzoFfReference, FloatBackPropagation])
 @pytest.mark.parametrize("network", ["lenet5-float32", "resnet-tiny-float32"])
 def test_named_networks_in_float32(
-    native_float32: Native, network: str, kind: Callable[..., Reference], last_layers: int
+    native_float32: Float32Library, network: str, kind: Callable[..., MethodReference], last_layers: int
 ) -> None:
     graph = build(network, 1)
     native, plain = both(
-        kind, partial(NativeNetwork, native=native_float32), graph, last_layers=last_layers, optimizer="adamw"
+        kind, partial(NativeFloat32Network, native=native_float32), graph, last_layers=last_layers, optimizer="adamw"
     )
     same_steps(native, plain, drawn_batches(graph, (25, 25), last_layers))
 
 
-def test_the_name_says_what_computes(native_float32: Native, native_w16a8: Native16) -> None:
+def test_the_name_says_what_computes(native_float32: Float32Library, native_w16a8: W16A8Library) -> None:
     graph, integers = build("lenet5-float32", 1), build("lenet5-w16a8", 1)
-    assert QzoFf(graph, Settings()).arithmetic == QzoFf(integers, Settings()).arithmetic == "NumPy"
-    native, _ = both(QzoFf, partial(NativeNetwork, native=native_float32), graph)
+    assert (
+        QzoFfReference(graph, QzoFfSettings()).arithmetic
+        == QzoFfReference(integers, QzoFfSettings()).arithmetic
+        == "NumPy"
+    )
+    native, _ = both(QzoFfReference, partial(NativeFloat32Network, native=native_float32), graph)
     assert native.arithmetic == native_float32.name
-    native, _ = both(QzoFf, partial(NativeNetwork16, native=native_w16a8), integers)
+    native, _ = both(QzoFfReference, partial(NativeW16A8Network, native=native_w16a8), integers)
     assert native.arithmetic == native_w16a8.name
     assert native_w16a8.name in ("C, AVX-512 VNNI", "C, AVX-512", "C, AVX2")
-    assert QzoFf(graph, Settings(), float32.fastest_network).arithmetic.startswith("C, ")
-    assert QzoFf(integers, Settings(), w16a8.fastest_network).arithmetic.startswith("C, ")
+    assert QzoFfReference(graph, QzoFfSettings(), float32.fastest_network).arithmetic.startswith("C, ")
+    assert QzoFfReference(integers, QzoFfSettings(), w16a8.fastest_network).arithmetic.startswith("C, ")

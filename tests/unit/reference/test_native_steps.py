@@ -12,12 +12,12 @@ from network.drawn import networks
 
 from hil.training.data import batches, load
 from hil.training.graph.graph import Graph
-from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.methods.elasticzo_settings import VARIANTS, ElasticZoSettings
 from hil.training.networks import build
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 from hil.training.reference.native.bfp8.arithmetic import NativeArithmetic
-from hil.training.reference.native.bfp8.library import Native
+from hil.training.reference.native.bfp8.library import Bfp8Library
 from hil.training.reference.native.build import OWN
 
 from .test_oracle_against_vectorised import method_settings, samples
@@ -26,10 +26,10 @@ STEPS = 50
 
 
 def same_steps(
-    native: Native, network: Graph, chosen: Settings, given_batches: list[tuple[np.ndarray, np.ndarray]]
+    native: Bfp8Library, network: Graph, chosen: ElasticZoSettings, given_batches: list[tuple[np.ndarray, np.ndarray]]
 ) -> None:
-    ours = ElasticZoInt8(network, chosen, NativeArithmetic(network, native))
-    theirs = ElasticZoInt8(network, chosen, NumpyArithmetic(network))
+    ours = ElasticZoInt8Reference(network, chosen, NativeArithmetic(network, native))
+    theirs = ElasticZoInt8Reference(network, chosen, NumpyArithmetic(network))
     for images, labels in given_batches:
         assert ours.step(images, labels) == theirs.step(images, labels)
         for got, expected in zip(ours.weights, theirs.weights, strict=True):
@@ -43,14 +43,16 @@ def same_steps(
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), network=networks(largest=9, exponents=(-14, 2)), seed=st.integers(0, 2**32))
-def test_small_networks(native: Native, data: st.DataObject, network: Graph, seed: int) -> None:
+def test_small_networks(native: Bfp8Library, data: st.DataObject, network: Graph, seed: int) -> None:
     chosen = data.draw(method_settings(network))
     same_steps(native, network, chosen, [samples(network, chosen.batch, seed + step) for step in range(3)])
 
 
 @settings(max_examples=25, deadline=None)
 @given(data=st.data(), network=networks(largest=5, exponents=(-32, 8)), seed=st.integers(0, 2**32))
-def test_extreme_exponents_and_a_larger_batch(native: Native, data: st.DataObject, network: Graph, seed: int) -> None:
+def test_extreme_exponents_and_a_larger_batch(
+    native: Bfp8Library, data: st.DataObject, network: Graph, seed: int
+) -> None:
     chosen = data.draw(method_settings(network))
     same_steps(native, network, chosen, [samples(network, size, seed + size) for size in (30, 11, 1)])
 
@@ -59,8 +61,8 @@ def test_extreme_exponents_and_a_larger_batch(native: Native, data: st.DataObjec
 @pytest.mark.parametrize("perturb", ["clamped", "exact"])
 @pytest.mark.parametrize("loss", ["float", "integer"])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_steps_of_lenet5(native: Native, variant: str, loss: str, perturb: str) -> None:
+def test_steps_of_lenet5(native: Bfp8Library, variant: str, loss: str, perturb: str) -> None:
     data, network = load("fashion-mnist-1k"), build("lenet5", 1)
-    chosen = Settings.of_variant(variant, 5, batch=12, loss=loss, perturb=perturb, r_max=15, seed=3)
+    chosen = ElasticZoSettings.of_variant(variant, 5, batch=12, loss=loss, perturb=perturb, r_max=15, seed=3)
     order = islice(batches(data, chosen.batch, 1), STEPS)
     same_steps(native, network, chosen, [(data.train_images[some], data.train_labels[some]) for some in order])

@@ -17,7 +17,7 @@ from hil.training.networks import build
 from hil.training.reference.methods.poor_mans import PoorMans
 from hil.training.reference.native import tflite8
 from hil.training.reference.native.build import OWN
-from hil.training.reference.native.tflite8.library import Native
+from hil.training.reference.native.tflite8.library import Tflite8Library
 from hil.training.reference.native.tflite8.poor_mans import NativePoorMans
 
 from .drawn_graphs import drawn_graph, images
@@ -36,7 +36,7 @@ VARIANTS = [
 
 
 def same_steps(
-    native: Native, graph: Graph, chosen: GraphSettings, rng: np.random.Generator, samples: int, steps: int = 2
+    native: Tflite8Library, graph: Graph, chosen: GraphSettings, rng: np.random.Generator, samples: int, steps: int = 2
 ) -> None:
     fast, plain = NativePoorMans(graph, chosen, native), PoorMans(graph, chosen)
     for learner in (fast, plain):
@@ -52,7 +52,9 @@ def same_steps(
 
 @settings(max_examples=80, deadline=None)
 @given(chosen=poor_mans_settings(), seed=SEEDS, samples=st.integers(1, 4), wild=st.booleans())
-def test_small_graphs(native_tflite8: Native, chosen: GraphSettings, seed: int, samples: int, wild: bool) -> None:
+def test_small_graphs(
+    native_tflite8: Tflite8Library, chosen: GraphSettings, seed: int, samples: int, wild: bool
+) -> None:
     rng = np.random.default_rng(seed)
     graph = drawn_graph(rng)
     graph = extreme(graph, rng) if wild else graph
@@ -63,7 +65,7 @@ def test_small_graphs(native_tflite8: Native, chosen: GraphSettings, seed: int, 
 @pytest.mark.parametrize("op", OPS)
 @settings(max_examples=15, deadline=None)
 @given(chosen=poor_mans_settings(), seed=SEEDS, samples=st.integers(1, 3))
-def test_many_channels(native_tflite8: Native, op: Op, chosen: GraphSettings, seed: int, samples: int) -> None:
+def test_many_channels(native_tflite8: Tflite8Library, op: Op, chosen: GraphSettings, seed: int, samples: int) -> None:
     rng = np.random.default_rng(seed)
     graph = wide_graph(rng, op)
     assume(chosen.trained(graph))
@@ -79,7 +81,7 @@ def test_many_channels(native_tflite8: Native, op: Op, chosen: GraphSettings, se
     perturb=st.sampled_from(["weight", "node"]),
 )
 def test_any_number_of_queries(
-    native_tflite8: Native, seed: int, queries: int, samples: int, wise: str, perturb: str
+    native_tflite8: Tflite8Library, seed: int, queries: int, samples: int, wise: str, perturb: str
 ) -> None:
     rng = np.random.default_rng(seed)
     graph = wide_graph(rng, Op.POINTWISE)
@@ -94,7 +96,7 @@ def test_any_number_of_queries(
     ("lenet5-tflite", {"perturb": "node", "queries": 3}),
     ("mcunet-48", {"blocks": 4, "queries": 1}),
 ])  # fmt: skip
-def test_named_networks(native_tflite8: Native, network: str, given: Mapping[str, Any]) -> None:
+def test_named_networks(native_tflite8: Tflite8Library, network: str, given: Mapping[str, Any]) -> None:
     chosen = GraphSettings(eta=0.05, seed=7, **given)
     same_steps(native_tflite8, build(network, 1), chosen, np.random.default_rng(2), 2)
 
@@ -103,7 +105,7 @@ def test_named_networks(native_tflite8: Native, network: str, given: Mapping[str
 @pytest.mark.parametrize("built", [OWN], indirect=True)
 @pytest.mark.parametrize("network", ["lenet5-tflite", "resnet-tiny"])
 @pytest.mark.parametrize(("method", "variant"), VARIANTS)
-def test_every_variant_at_night(native_tflite8: Native, network: str, method: str, variant: str) -> None:
+def test_every_variant_at_night(native_tflite8: Tflite8Library, network: str, method: str, variant: str) -> None:
     """Steps of 10 samples, with evaluations."""
     kind, graph = graph_method(method), build(network, 3)
     chosen = kind.settings_of(variant, batch=10, eta=0.01, seed=3)
@@ -114,12 +116,12 @@ def test_every_variant_at_night(native_tflite8: Native, network: str, method: st
 
 @pytest.mark.tier("nightly")
 @pytest.mark.parametrize("built", [OWN], indirect=True)
-def test_mcunet_at_night(native_tflite8: Native) -> None:
+def test_mcunet_at_night(native_tflite8: Tflite8Library) -> None:
     chosen = graph_method("poor-mans-training").settings_of("block3", batch=2, eta=0.01, seed=3)
     same_steps(native_tflite8, build("mcunet-128", 1), chosen, np.random.default_rng(4), 2)
 
 
-def test_the_name_says_what_computes(native_tflite8: Native, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_says_what_computes(native_tflite8: Tflite8Library, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, chosen = build("lenet5-tflite", 1), GraphSettings()
     assert PoorMans(graph, chosen).arithmetic == "NumPy"
     assert native_tflite8.name in ("C, AVX-512 VNNI", "C, AVX-512", "C, AVX2")
@@ -135,7 +137,7 @@ def test_the_name_says_what_computes(native_tflite8: Native, monkeypatch: pytest
     assert tflite8.fastest(graph, chosen).arithmetic == "NumPy (there is no C compiler 'cc')"
 
 
-def test_a_label_beyond_the_classes(native_tflite8: Native) -> None:
+def test_a_label_beyond_the_classes(native_tflite8: Tflite8Library) -> None:
     graph = build("lenet5-tflite", 1)
     pictures = np.zeros((1, 28, 28), np.uint8)
     for label in (10, -1):
@@ -144,7 +146,7 @@ def test_a_label_beyond_the_classes(native_tflite8: Native) -> None:
 
 
 @pytest.mark.parametrize(("name", "variant"), [("mcutrain", "block3"), ("int8-bp", "plain"), ("tinytrain", "whole")])
-def test_back_propagation_is_evaluated_in_c(native_tflite8: Native, name: str, variant: str) -> None:
+def test_back_propagation_is_evaluated_in_c(native_tflite8: Tflite8Library, name: str, variant: str) -> None:
     """Training is NumPy's; logits follow the trained weights."""
     method = graph_method(name).on(
         build("lenet5-tflite", 1), variant, batch=2, eta=3000.0 if name == "int8-bp" else 0.01

@@ -10,9 +10,9 @@ from network.w16a8_graphs import alone, fully_connected
 
 from hil.training.graph.graph import OPS, Format, Graph, Op
 from hil.training.reference.formats.tflite8.loss import cross_entropy
-from hil.training.reference.formats.w16a8.layers import Layer
-from hil.training.reference.formats.w16a8.network import Passes16
-from hil.training.reference.native.w16a8.library import Native, layer_of
+from hil.training.reference.formats.w16a8.layers import W16A8Layer
+from hil.training.reference.formats.w16a8.network import W16A8Passes
+from hil.training.reference.native.w16a8.library import W16A8Library, layer_of
 
 from .drawn_shorts import ZEROS, layers, values
 
@@ -21,13 +21,13 @@ SAMPLES = st.integers(1, 70)
 NEVER = -12345
 
 
-def filled(native: Native, x: np.ndarray) -> np.ndarray:
+def filled(native: W16A8Library, x: np.ndarray) -> np.ndarray:
     """Return [H, W, C, B] with the lanes that fill up vectors, which hold numbers, too."""
     more = native.lanes(x.shape[3]) - x.shape[3]
     return np.ascontiguousarray(np.pad(x, [(0, 0)] * 3 + [(0, more)], constant_values=7))
 
 
-def run(native: Native, graph: Graph, reads: list[np.ndarray]) -> np.ndarray:
+def run(native: W16A8Library, graph: Graph, reads: list[np.ndarray]) -> np.ndarray:
     """Return the output of the one layer, [H, W, C, B]."""
     (node,), samples = graph.layers, reads[0].shape[3]
     own = None if node.own is None else (node.own.weights, node.own.bias)
@@ -38,7 +38,7 @@ def run(native: Native, graph: Graph, reads: list[np.ndarray]) -> np.ndarray:
 
 def expected_of(graph: Graph, reads: list[np.ndarray]) -> np.ndarray:
     (node,) = graph.layers
-    layer = Layer(graph, node)
+    layer = W16A8Layer(graph, node)
     own = None if node.own is None else layer.own(node.own.weights.reshape(-1), node.own.bias, np.float64)
     by_sample = [np.moveaxis(x, 3, 0)[:, None].astype(np.float32) for x in reads]
     found = layer.run(by_sample, own)[:, 0]
@@ -48,7 +48,7 @@ def expected_of(graph: Graph, reads: list[np.ndarray]) -> np.ndarray:
 @pytest.mark.parametrize("op", OPERATIONS)
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), samples=SAMPLES)
-def test_outputs(native_w16a8: Native, data: st.DataObject, op: Op, samples: int) -> None:
+def test_outputs(native_w16a8: W16A8Library, data: st.DataObject, op: Op, samples: int) -> None:
     graph = data.draw(layers(op))
     (node,) = graph.layers
     reads = [data.draw(values((*node.in_shape, samples), graph.zero)) for _ in node.reads]
@@ -58,7 +58,7 @@ def test_outputs(native_w16a8: Native, data: st.DataObject, op: Op, samples: int
 @pytest.mark.parametrize("inputs", [1, 255, 256, 257, 258, 512, 513, 3001])
 @pytest.mark.parametrize("shift", [-22, -9])
 @pytest.mark.parametrize("turn", [0, 1, 2])
-def test_sums_that_leave_int32(native_w16a8: Native, inputs: int, shift: int, turn: int) -> None:
+def test_sums_that_leave_int32(native_w16a8: W16A8Library, inputs: int, shift: int, turn: int) -> None:
     """All products at their largest, all at their least, and first the ones, then the others."""
     signs = np.ones(inputs) if turn < 2 else np.where(np.arange(inputs) < inputs // 2, 1, -1)
     weights = 32767 * (1 - 2 * (turn == 1)) * signs
@@ -75,13 +75,13 @@ def test_sums_that_leave_int32(native_w16a8: Native, inputs: int, shift: int, tu
     zero=ZEROS,
     seed=st.integers(0, 2**32),
 )
-def test_input(native_w16a8: Native, samples: int, shape: tuple[int, int, int], zero: int, seed: int) -> None:
+def test_input(native_w16a8: W16A8Library, samples: int, shape: tuple[int, int, int], zero: int, seed: int) -> None:
     images = np.random.default_rng(seed).integers(0, 256, (samples, *shape)).astype(np.uint8)
     graph = alone(fully_connected([[1] * int(np.prod(shape))], [0]), zero)
     graph = Graph("input", graph.layers, shape, 1, graph.scale, zero)
     got = np.full((*shape, native_w16a8.lanes(samples)), NEVER, np.int16)
     native_w16a8.input_value(graph, images, got)
-    np.testing.assert_array_equal(np.moveaxis(got[..., :samples], 3, 0), Passes16(graph).input_values(images)[:, 0])
+    np.testing.assert_array_equal(np.moveaxis(got[..., :samples], 3, 0), W16A8Passes(graph).input_values(images)[:, 0])
     assert not got[..., samples:].any()
 
 
@@ -95,7 +95,7 @@ def test_input(native_w16a8: Native, samples: int, shape: tuple[int, int, int], 
     seed=st.integers(0, 2**32),
 )
 def test_losses(
-    native_w16a8: Native, data: st.DataObject, classes: int, samples: int, zero: int, scale: float, seed: int
+    native_w16a8: W16A8Library, data: st.DataObject, classes: int, samples: int, zero: int, scale: float, seed: int
 ) -> None:
     logits = data.draw(values((1, 1, classes, samples), zero))
     labels = np.random.default_rng(seed).integers(0, classes, samples)
@@ -105,6 +105,6 @@ def test_losses(
     np.testing.assert_array_equal(got.view(np.int32), expected.view(np.int32))
 
 
-def test_a_label_beyond_the_classes(native_w16a8: Native) -> None:
+def test_a_label_beyond_the_classes(native_w16a8: W16A8Library) -> None:
     with pytest.raises(IndexError, match="a label beyond the 2 classes"):
         native_w16a8.losses(np.zeros((1, 1, 2, native_w16a8.lanes(1)), np.int16), np.array([2]), 1.0)

@@ -13,9 +13,9 @@ from network.drawn import networks
 
 from hil.training.data import load
 from hil.training.graph.graph import Graph
-from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.methods.elasticzo_settings import VARIANTS, ElasticZoSettings
 from hil.training.networks import build
-from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 from tests.oracle import PlainElasticZoInt8
 from tests.oracle import layers as plain
 from tests.oracle.loss import logits_error
@@ -25,19 +25,19 @@ STEPS = 2
 
 
 @st.composite
-def method_settings(draw: st.DrawFn, network: Graph) -> Settings:
+def method_settings(draw: st.DrawFn, network: Graph) -> ElasticZoSettings:
     tensors = len(network.trained)
-    perturb, loss = (draw(st.sampled_from(Settings.table[word].words)) for word in ("perturb", "loss"))
-    return Settings(
+    perturb, loss = (draw(st.sampled_from(ElasticZoSettings.table[word].words)) for word in ("perturb", "loss"))
+    return ElasticZoSettings(
         partition=draw(st.integers(0, tensors)),
         b_zo=draw(st.integers(1, 7)),
         b_bp=draw(st.integers(1, 7)),
         p_zero=draw(st.sampled_from([0, 84, 230, 255])),
         r_max=draw(st.sampled_from([1, 2, 7, 63] if perturb == "exact" else [1, 2, 7, 63, 127])),
         loss=loss,
-        scope=draw(st.sampled_from(Settings.table["scope"].words)),
+        scope=draw(st.sampled_from(ElasticZoSettings.table["scope"].words)),
         perturb=perturb,
-        logit_error=draw(st.sampled_from(Settings.table["logit_error"].words)),
+        logit_error=draw(st.sampled_from(ElasticZoSettings.table["logit_error"].words)),
         loss_fraction=draw(st.integers(0, 6)) if loss == "integer" else 0,
         batch=draw(st.integers(1, 5)),
         seed=draw(st.integers(0, 2**32 - 1)),
@@ -51,8 +51,8 @@ def samples(network: Graph, batch: int, seed: int) -> tuple[np.ndarray, np.ndarr
     return images.astype(np.uint8), rng.integers(0, network.classes, batch).astype(np.uint8)
 
 
-def check_steps(network: Graph, chosen: Settings, batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
-    fast, slow = ElasticZoInt8(network, chosen), PlainElasticZoInt8(network, chosen)
+def check_steps(network: Graph, chosen: ElasticZoSettings, batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    fast, slow = ElasticZoInt8Reference(network, chosen), PlainElasticZoInt8(network, chosen)
     for step, (images, labels) in enumerate(batches):
         if step:  # the schedule changes what it may, the weights stay
             chosen = chosen.changed(b_zo=step + 1, b_bp=step + 2, p_zero=40 * step, r_max=chosen.r_max // 2 + 1)
@@ -95,14 +95,14 @@ def test_extreme_exponents(data: st.DataObject, network: Graph, seed: int) -> No
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_one_step_of_lenet5(variant: str) -> None:
     data, network = load("fashion-mnist-1k"), build("lenet5", 1)
-    chosen = Settings.of_variant(variant, 5, batch=1, r_max=15, seed=77)
+    chosen = ElasticZoSettings.of_variant(variant, 5, batch=1, r_max=15, seed=77)
     check_steps(network, chosen, [(data.train_images[:1], data.train_labels[:1])])
 
 
 def test_the_first_weights_are_left_alone() -> None:
     network = build("lenet5", 1)
     before = [layer.weights.copy() for layer in network.trained]
-    method = ElasticZoInt8(network, Settings.of_variant("full-bp", 5, batch=1))
+    method = ElasticZoInt8Reference(network, ElasticZoSettings.of_variant("full-bp", 5, batch=1))
     data = load("fashion-mnist-1k")
     method.step(data.train_images[:1], data.train_labels[:1])
     assert all(np.array_equal(a, layer.weights) for a, layer in zip(before, network.trained, strict=True))
@@ -114,8 +114,8 @@ def test_the_first_weights_are_left_alone() -> None:
 def test_a_trace_is_what_the_specification_computes(data: st.DataObject, network: Graph, seed: int) -> None:
     partition = data.draw(st.integers(0, len(network.trained)))
     scope = data.draw(st.sampled_from(["sample", "batch"]))
-    form = data.draw(st.sampled_from(Settings.table["logit_error"].words))
-    method = ElasticZoInt8(network, Settings(partition, scope=scope, batch=3, logit_error=form))
+    form = data.draw(st.sampled_from(ElasticZoSettings.table["logit_error"].words))
+    method = ElasticZoInt8Reference(network, ElasticZoSettings(partition, scope=scope, batch=3, logit_error=form))
     images, labels = samples(network, 3, seed)
     slot = data.draw(st.integers(0, 2))
     stages = method.trace(method.weights, images, labels, slot)
@@ -127,7 +127,7 @@ def test_a_trace_is_what_the_specification_computes(data: st.DataObject, network
         return np.array(tensor.values, np.int8).tobytes() + tensor.exponent.to_bytes(2, "little", signed=True)
 
     weights = {layer.name: [int(w) for w in layer.weights.ravel()] for layer in network.trained}
-    values = PlainElasticZoInt8(network, Settings(partition)).activations(images)
+    values = PlainElasticZoInt8(network, ElasticZoSettings(partition)).activations(images)
     expected = [(layer.name, "output", flat(v)) for layer, v in zip(network.layers, values[1:], strict=True)]
     first_bp = network.first_bp(partition)
     if first_bp < len(network.layers):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from tests.oracle import fqt
 from tests.oracle.affine8_backward import StepFailed
 from tests.oracle.affine8_network import Network, step_digest
@@ -15,7 +15,7 @@ from tests.oracle.numbers import F32
 
 from .oracle_affine8_networks import hexed, in_float32, network_a, network_b, text_samples
 
-SETTINGS = Settings(eta=0.01)
+SETTINGS = FqtSettings(eta=0.01)
 
 
 def stepped(method: PlainFqt) -> float:
@@ -106,7 +106,7 @@ def network_of(name: str) -> Network:
     return NETWORKS[letter](*more)
 
 
-def settings_of(text: str) -> Settings:
+def settings_of(text: str) -> FqtSettings:
     """Return the settings of a row of the text."""
     chosen = dict(one.split() for one in text.split(",") if one.strip())
     types = {name: type(value) for name, value in vars(SETTINGS).items()}

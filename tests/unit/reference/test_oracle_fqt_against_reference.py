@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.training.methods.fqt_settings import Settings
-from hil.training.reference.methods import Reference, training_loop
+from hil.training.methods.fqt_settings import FqtSettings
+from hil.training.reference.methods import MethodReference, training_loop
 from reference.failing_steps import FAILURES
 from tests.oracle.affine8_backward import StepFailed
 from tests.oracle.fqt import PlainFqt
@@ -25,15 +25,15 @@ STEPS = 3
 
 
 @st.composite
-def chosen_settings(draw: st.DrawFn) -> Settings:
+def chosen_settings(draw: st.DrawFn) -> FqtSettings:
     """Return settings, each as its default half of the time."""
 
     def some(name: str, *others: object) -> object:
-        default = getattr(Settings(), name)
+        default = getattr(FqtSettings(), name)
         return draw(st.sampled_from([default] * len(others) + list(others)))
 
     low = some("lambda_min", 0.0, 0.1, 0.5)
-    return Settings(
+    return FqtSettings(
         last_layers=some("last_layers", 1, 2, 3),
         train_bias=some("train_bias", 0),
         eta=draw(st.sampled_from([0.01, 0.01, 0.001, 0.1, 2.0**-40, 16.0])),
@@ -51,7 +51,7 @@ def chosen_settings(draw: st.DrawFn) -> Settings:
     )  # type: ignore[arg-type]
 
 
-def same_step(fast: Reference, slow: PlainFqt, pictures: np.ndarray, labels: list[int]) -> bool:
+def same_step(fast: MethodReference, slow: PlainFqt, pictures: np.ndarray, labels: list[int]) -> bool:
     """Run a step on both sides and compare it; return whether it failed on both."""
     try:
         loss = slow.step(pictures, labels)
@@ -74,7 +74,7 @@ def same_step(fast: Reference, slow: PlainFqt, pictures: np.ndarray, labels: lis
     samples=st.integers(1, 4),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_small_graphs(chosen: Settings, format: str, samples: int, seed: int) -> None:
+def test_small_graphs(chosen: FqtSettings, format: str, samples: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph = graph_of(drawn_network(rng, format))
     chosen = replace(chosen, batch=samples)
@@ -95,8 +95,8 @@ def test_logits_and_stages(format: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = drawn_network(rng, format)
     pictures, labels = images(network, 2, rng)
-    fast = training_loop("fqt")(graph_of(network), Settings())
-    slow = PlainFqt(network, Settings())
+    fast = training_loop("fqt")(graph_of(network), FqtSettings())
+    slow = PlainFqt(network, FqtSettings())
     assert fast.logits(pictures)[0].tolist() == [slow.logits(picture) for picture in pictures]
     for slot, (picture, label) in enumerate(zip(pictures, labels, strict=True)):
         stages = fast.trace(fast.weights, pictures, np.array(labels, np.uint8), slot)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from reference.drawn_graphs import drawn_graph
 from reference.failing_steps import FAILURES
 from tests.oracle import affine8, fqt
@@ -23,7 +23,7 @@ from tests.oracle.numbers import F32
 from .drawn_affine8 import drawn_network, images
 from .oracle_affine8_networks import NONE, RELU, Affine8Builder, network_a, network_b, text_samples
 
-SETTINGS = Settings(eta=0.01)
+SETTINGS = FqtSettings(eta=0.01)
 
 
 def failure(method: PlainFqt) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from network.in_format import in_format
 
 from hil.training.graph.graph import POOLS, Graph, Node, Op
 from hil.training.graph.node import W16A8Node, W16A8Parameters
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.reference.methods import training_loop
 from reference.drawn_graphs import drawn_graph, images
 from tests.oracle import w16a8
@@ -93,7 +93,7 @@ def test_small_graphs(
     graph = drawn_w16a8(rng, largest)
     unit = min(layer.own.scale for layer in graph.trained if layer.own is not None)
     one = unit if largest == 32767 else unit / 500
-    chosen = Settings(
+    chosen = QzoFfSettings(
         epsilon=float(np.float32(min(epsilon * one, 0.5))),
         rho=float(np.float32(min(rho * one, 0.5))),
         eta=float(np.float32(eta)),
@@ -125,7 +125,7 @@ def test_logits(largest: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph = drawn_w16a8(rng, largest)
     pictures, _ = images(graph, 3, rng)
-    fast = training_loop("qzo-ff")(graph, Settings(batch=3))
+    fast = training_loop("qzo-ff")(graph, QzoFfSettings(batch=3))
     own = w16a8.Own.of(graph)
     assert fast.logits(pictures)[0].tolist() == [w16a8.forward(graph, own, image)[-1] for image in pictures]
 

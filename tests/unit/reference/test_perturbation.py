@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.reference import prng
 from tests.oracle import numbers as plain
 
@@ -46,7 +46,7 @@ def vectorised(seed: int, step: int, tensor: int, size: int, p_zero: int, r_max:
 
 
 def looped(seed: int, step: int, tensor: int, size: int, p_zero: int, r_max: int) -> list[int]:
-    return plain.perturbation(Settings(0, seed=seed, p_zero=p_zero, r_max=r_max), step, tensor, size)
+    return plain.perturbation(ElasticZoSettings(0, seed=seed, p_zero=p_zero, r_max=r_max), step, tensor, size)
 
 
 def of_one_weight(seed: int, step: int, tensor: int, index: int, p_zero: int, r_max: int) -> int:

@@ -12,13 +12,13 @@ from hil.errors import RigError
 from hil.training.graph.graph import Graph
 from hil.training.methods import METHODS, qzo_ff_refusals
 from hil.training.methods.qzo_ff_plan import QzoFfPlan
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import trained_tensors
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.forward import values_of
 from hil.training.reference.formats.float32.loss import losses
 from hil.training.reference.methods.qzo_directions import direction, signed_pool
-from hil.training.reference.methods.qzo_ff import QzoFf
+from hil.training.reference.methods.qzo_ff import QzoFfReference
 from hil.training.reference.methods.qzo_rates import rate
 
 from .float32_networks import network_a, network_b, samples
@@ -26,7 +26,9 @@ from .float32_networks import network_a, network_b, samples
 BOTH = {"epsilon": 0.01, "eta": 0.02, "batch": 2}
 
 
-def own_of(graph: Graph, settings: Settings, tensors: list[np.ndarray]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+def own_of(
+    graph: Graph, settings: QzoFfSettings, tensors: list[np.ndarray]
+) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     changed = QzoFfPlan(graph, settings).with_arrays(tensors)
     return {
         index: (layer.own.weights, layer.own.bias)
@@ -35,7 +37,7 @@ def own_of(graph: Graph, settings: Settings, tensors: list[np.ndarray]) -> dict[
     }
 
 
-def loss(graph: Graph, settings: Settings, tensors: list[np.ndarray], images: np.ndarray, labels: np.ndarray) -> F:
+def loss(graph: Graph, settings: QzoFfSettings, tensors: list[np.ndarray], images: np.ndarray, labels: np.ndarray) -> F:
     logits = values_of(graph, images, own_of(graph, settings, tensors))[-1][0, 0]
     total = F(0)
     for one in losses(logits, labels):
@@ -43,7 +45,7 @@ def loss(graph: Graph, settings: Settings, tensors: list[np.ndarray], images: np
     return total
 
 
-def by_hand(graph: Graph, settings: Settings, steps: int) -> list[np.ndarray]:
+def by_hand(graph: Graph, settings: QzoFfSettings, steps: int) -> list[np.ndarray]:
     """Plain steps without guide and mask, in scalars where the order matters."""
     images, labels = samples(graph)
     tensors = [
@@ -110,8 +112,8 @@ def by_hand(graph: Graph, settings: Settings, steps: int) -> list[np.ndarray]:
 )
 @pytest.mark.parametrize("make", [network_a, network_b])
 def test_two_steps_are_those_of_the_text(make: Any, changes: dict[str, Any]) -> None:
-    graph, chosen = make(), Settings(**BOTH | changes)
-    reference = QzoFf(graph, chosen)
+    graph, chosen = make(), QzoFfSettings(**BOTH | changes)
+    reference = QzoFfReference(graph, chosen)
     images, labels = samples(graph)
     for _ in range(2):
         reference.step(images, labels)
@@ -124,7 +126,7 @@ def test_two_steps_are_those_of_the_text(make: Any, changes: dict[str, Any]) -> 
 def test_adamw_by_hand() -> None:
     """One step: both moments begin at 0, so a weight moves by about eta, against its gradient."""
     graph = network_a()
-    reference = QzoFf(graph, Settings(**BOTH, optimizer="adamw", last_layers=1))
+    reference = QzoFfReference(graph, QzoFfSettings(**BOTH, optimizer="adamw", last_layers=1))
     (before,) = (its.copy() for its in reference.weights)
     done = reference.step(*samples(graph))
     (z,) = (mine[0] for mine in reference._last.directions)  # type: ignore[union-attr]
@@ -139,7 +141,7 @@ def test_adamw_by_hand() -> None:
 @pytest.mark.parametrize("optimizer", ["plain", "adamw"])
 def test_what_is_masked_never_moves(sparse: dict[str, Any], optimizer: str) -> None:
     graph = network_a()
-    reference = QzoFf(graph, Settings(**BOTH, **sparse, guide=200, optimizer=optimizer))
+    reference = QzoFfReference(graph, QzoFfSettings(**BOTH, **sparse, guide=200, optimizer=optimizer))
     before = [its.copy() for its in reference.weights]
     for _ in range(3):
         reference.step(*samples(graph))
@@ -155,8 +157,8 @@ def test_the_directions_are_those_of_w16a8() -> None:
     """The same settings draw the same z in both formats, whatever the weights."""
     from network.w16a8_graphs import LABELS, PIXELS, text_network
 
-    chosen = Settings(**BOTH, seed=7)
-    integers, floats = QzoFf(text_network(), chosen), QzoFf(network_a(), chosen)
+    chosen = QzoFfSettings(**BOTH, seed=7)
+    integers, floats = QzoFfReference(text_network(), chosen), QzoFfReference(network_a(), chosen)
     integers.step(PIXELS, LABELS)
     floats.step(*samples(network_a()))
     assert integers._last is not None and floats._last is not None
@@ -167,7 +169,7 @@ def test_the_directions_are_those_of_w16a8() -> None:
 
 def test_evaluation_and_trace_have_binary32() -> None:
     graph = network_b()
-    reference = QzoFf(graph, Settings(**BOTH))
+    reference = QzoFfReference(graph, QzoFfSettings(**BOTH))
     images, labels = samples(graph)
     logits, exponents = reference.logits(images)
     assert logits.dtype == F and logits.shape == (2, 3) and not exponents.any()
@@ -185,7 +187,7 @@ def test_evaluation_and_trace_have_binary32() -> None:
     ],
 )
 def test_what_rounds_to_nothing_is_refused(changes: dict[str, Any], said: str) -> None:
-    graph, chosen = network_a(), Settings(**BOTH | changes)
+    graph, chosen = network_a(), QzoFfSettings(**BOTH | changes)
     with pytest.raises(RigError, match=said):
         qzo_ff_refusals.check(graph, chosen, trained_tensors(graph, chosen))
 

@@ -16,14 +16,14 @@ from network.w16a8_graphs import LABELS, PIXELS, alone, fully_connected, text_ne
 
 from hil.errors import RigError
 from hil.training.graph.graph import Graph
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import rounded_shift, trained_tensors, update_steps
 from hil.training.networks.convert_w16a8 import W8, W16, parameters
 from hil.training.reference.floats import F, float32_of
 from hil.training.reference.formats.tflite8 import passes as tflite_passes
-from hil.training.reference.methods.qzo_directions import Gradient
+from hil.training.reference.methods.qzo_directions import DirectionGradient
 from hil.training.reference.methods.qzo_directions import rounded_shift as array_shift
-from hil.training.reference.methods.qzo_ff import QzoFf
+from hil.training.reference.methods.qzo_ff import QzoFfReference
 
 SWITCHES = st.fixed_dictionaries(
     {
@@ -49,15 +49,15 @@ def half_away(x: Fraction) -> int:
     return size if x >= 0 else -size
 
 
-def case(graph: Graph, switches: dict[str, Any], seed: int) -> tuple[QzoFf, np.ndarray, np.ndarray]:
+def case(graph: Graph, switches: dict[str, Any], seed: int) -> tuple[QzoFfReference, np.ndarray, np.ndarray]:
     """Return a reference with settings that move weights, and a batch of three; `rho` says whether it is epsilon."""
-    units = [float(tensor.unit) for tensor in trained_tensors(graph, Settings(**switches)) if not tensor.is_bias]
+    units = [float(tensor.unit) for tensor in trained_tensors(graph, QzoFfSettings(**switches)) if not tensor.is_bias]
     scale = min(4 * min(units), 2.0**-4)
     others = {"rho": switches["rho"] * scale, "epsilon": scale, "eta": min(20 * scale, 1.0), "batch": 3}
-    chosen = Settings(**switches | others)
+    chosen = QzoFfSettings(**switches | others)
     rng = np.random.default_rng(seed)
     return (
-        QzoFf(graph, chosen),
+        QzoFfReference(graph, chosen),
         rng.integers(0, 256, (3, *graph.in_shape), np.uint8),
         rng.integers(0, graph.classes, 3),
     )
@@ -83,7 +83,7 @@ def test_an_update_rounds_half_away_and_is_bounded(g: int, pattern: int) -> None
 @given(st.lists(st.tuples(st.integers(-1, 1), st.integers(-127, 127)), min_size=1, max_size=127))
 def test_a_mean_rounds_half_away(pairs: list[tuple[int, int]]) -> None:
     signs = [sign for sign, _ in pairs]
-    found = Gradient.of(signs, [np.array([z], np.int16) for _, z in pairs])
+    found = DirectionGradient.of(signs, [np.array([z], np.int16) for _, z in pairs])
     assert found.mean.tolist() == [half_away(Fraction(sum(sign * z for sign, z in pairs), len(pairs)))]
 
 
@@ -161,7 +161,7 @@ def test_a_batch_may_run_in_any_parts(graph: Graph, switches: dict[str, Any], se
 
 def test_layers_that_are_not_trained_stay() -> None:
     """A linear probe has one tensor; the values before it are those of every pass."""
-    reference = QzoFf(text_network(), Settings(last_layers=1, epsilon=0.01, eta=0.01, batch=2))
+    reference = QzoFfReference(text_network(), QzoFfSettings(last_layers=1, epsilon=0.01, eta=0.01, batch=2))
     (weights,) = reference.weights
     assert weights.shape == (2, 3)
     before = reference.trace(reference.weights, PIXELS, LABELS, 0)[0].data
@@ -173,10 +173,10 @@ def test_layers_that_are_not_trained_stay() -> None:
 @pytest.mark.parametrize("switches", [{"optimizer": "adamw"}, {"guide": 256}, {"sparse": "random", "keep": 128}])
 def test_configure_begins_anew(switches: dict[str, Any]) -> None:
     """Moments, momentum and masks are not part of the weights: a board that comes back has none."""
-    chosen = Settings(**switches, epsilon=0.01, eta=0.01, batch=2)
-    one = QzoFf(text_network(), chosen)
+    chosen = QzoFfSettings(**switches, epsilon=0.01, eta=0.01, batch=2)
+    one = QzoFfReference(text_network(), chosen)
     one.step(PIXELS, LABELS)
-    other = QzoFf(text_network().with_weights(one.weights), chosen)
+    other = QzoFfReference(text_network().with_weights(one.weights), chosen)
     other.configure(chosen, 1)
     one.configure(chosen, 1)
     for _ in range(2):
@@ -184,7 +184,7 @@ def test_configure_begins_anew(switches: dict[str, Any]) -> None:
 
 
 def test_the_passes_of_another_step_are_not_known() -> None:
-    reference = QzoFf(text_network(), Settings(batch=2))
+    reference = QzoFfReference(text_network(), QzoFfSettings(batch=2))
     before = reference.weights
     reference.step(PIXELS, LABELS)
     with pytest.raises(RigError, match="step 5 is not the last one"):
@@ -207,7 +207,7 @@ def test_a_tie_moves_nothing_by_plain_steps() -> None:
         for layer in graph.layers
         if layer.own is not None
     )
-    reference = QzoFf(replace(graph, layers=layers), Settings(batch=2, epsilon=0.001, eta=0.01))
+    reference = QzoFfReference(replace(graph, layers=layers), QzoFfSettings(batch=2, epsilon=0.001, eta=0.01))
     before = reference.digests()
     done = reference.step(PIXELS, LABELS)
     assert done.sign == 0 and done.loss_plus == done.loss_minus and done.digests == before
@@ -225,7 +225,7 @@ def test_weights_of_16_bits_learn_and_those_of_8_bits_stay() -> None:
     for largest in (W16, W8):
         own = parameters(node, (float(np.float32(1 / 255)), -128), first, np.zeros(5), largest)
         graph = alone(replace(node, own=own), -128)
-        reference = QzoFf(graph, Settings(eta=0.01, batch=50))
+        reference = QzoFfReference(graph, QzoFfSettings(eta=0.01, batch=50))
         steps = [reference.step(images, labels) for _ in range(300)]
         losses = [done.loss_plus + done.loss_minus for done in steps]
         found[largest] = losses[-1] / losses[0], np.array_equal(reference.weights[0], own.weights)

@@ -9,19 +9,19 @@ import pytest
 import xxhash
 from network.w16a8_graphs import LABELS, PIXELS, text_network
 
-from hil.training.methods.qzo_ff_settings import Settings
-from hil.training.methods.qzo_ff_tensors import TrainedTensor, update_steps
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
+from hil.training.methods.qzo_ff_tensors import QzoFfTensor, update_steps
 from hil.training.reference.floats import F
-from hil.training.reference.formats.w16a8.tensor import Tensor
+from hil.training.reference.formats.w16a8.tensor import W16A8Tensor
 from hil.training.reference.methods.qzo_directions import (
-    Gradient,
+    DirectionGradient,
     Momentum,
     direction,
     mask_of,
     signed_pool,
     table,
 )
-from hil.training.reference.methods.qzo_ff import QzoFf
+from hil.training.reference.methods.qzo_ff import QzoFfReference
 from hil.training.reference.methods.qzo_rates import Decay, Moments, rate
 
 FILE = [0, 1, -1, 100, -32767, 32767, 5000, -5000, 7, -7]
@@ -33,12 +33,12 @@ def digest(values: np.ndarray, kind: str = "int8") -> int:
 
 
 def z_of(number: int, size: int, step: int = 0, **others: object) -> np.ndarray:
-    settings = Settings(**others)
+    settings = QzoFfSettings(**others)
     return direction(signed_pool(settings, step), settings, step, number, 0, size)
 
 
-def tensor_of(settings: Settings, values: list[int] = FILE, unit: np.float32 = UNIT) -> Tensor:
-    tensor = Tensor(TrainedTensor("fc1", 0, False, unit, 32767), np.array(values, "<i2"))
+def tensor_of(settings: QzoFfSettings, values: list[int] = FILE, unit: np.float32 = UNIT) -> W16A8Tensor:
+    tensor = W16A8Tensor(QzoFfTensor("fc1", 0, False, unit, 32767), np.array(values, "<i2"))
     tensor.configure(settings)
     tensor.clip()
     return tensor
@@ -49,7 +49,7 @@ def tensor_of(settings: Settings, values: list[int] = FILE, unit: np.float32 = U
 )  # fmt: skip
 def test_table_and_pool(distribution: str, of_table: int, of_pool: int) -> None:
     assert digest(table(distribution)) == of_table
-    pool = signed_pool(Settings(distribution=distribution), 0)
+    pool = signed_pool(QzoFfSettings(distribution=distribution), 0)
     assert digest(pool[:256]) == of_pool
     assert distribution != "gaussian" or pool[0].tolist() == [-51, 26, 10, 15]
     assert np.array_equal(pool[256:], -pool[:256])
@@ -79,9 +79,9 @@ def test_directions() -> None:
 
 
 def test_perturbation() -> None:
-    tensor, z = tensor_of(Settings()), z_of(0, 10)
-    assert tensor.known.epsilon_steps(Settings()) == 33
-    assert tensor.known.limit(Settings()) == 32636
+    tensor, z = tensor_of(QzoFfSettings()), z_of(0, 10)
+    assert tensor.known.epsilon_steps(QzoFfSettings()) == 33
+    assert tensor.known.limit(QzoFfSettings()) == 32636
     rest = [0, 1, -1, 100, -32636, 32636, 5000, -5000, 7, -7]
     assert tensor.values.tolist() == rest
     tensor.moved(tensor.move_of(z), 1)
@@ -105,18 +105,18 @@ def test_update_by_one_direction(sign: int, after: list[int], of_tensor: int) ->
     f = (F(0.001) * F(2.0**-5)) / UNIT
     assert float(f) == float.fromhex("0x1.0624dep+0")
     assert update_steps(z.astype(int), f).tolist() == [-19, -3, 23, 17, -62, -14, 24, 18, -19, -44]
-    tensor = tensor_of(Settings())
-    tensor.lower_plain(Gradient.of([sign], [z]), None, F(0.001))
+    tensor = tensor_of(QzoFfSettings())
+    tensor.lower_plain(DirectionGradient.of([sign], [z]), None, F(0.001))
     assert tensor.values.tolist() == after
     assert digest(tensor.stored, "int16") == of_tensor
 
 
 def test_update_by_three_directions() -> None:
     signs, directions = [1, -1, 1], [z_of(number, 10) for number in range(3)]
-    g = Gradient.of(signs, directions)
+    g = DirectionGradient.of(signs, directions)
     assert g.total.tolist() == [-13, -52, -27, 75, -13, -46, 60, -3, -7, -93]
     assert g.mean.tolist() == [-4, -17, -9, 25, -4, -15, 20, -1, -2, -31]
-    tensor = tensor_of(Settings(directions=3))
+    tensor = tensor_of(QzoFfSettings(directions=3))
     tensor.lower_plain(g, None, F(0.001))
     assert tensor.values.tolist() == [4, 18, 8, 74, -32632, 32636, 4980, -4999, 9, 25]
     assert digest(tensor.stored, "int16") == 0xE174FDA8
@@ -134,7 +134,7 @@ def test_momentum() -> None:
 
 
 def test_sharpness() -> None:
-    settings = Settings(rho=0.0005)
+    settings = QzoFfSettings(rho=0.0005)
     tensor = tensor_of(settings)
     assert tensor.known.rho_steps(settings) == 16
     assert tensor.known.limit(settings) == 32572
@@ -146,10 +146,10 @@ def test_sharpness() -> None:
 
 
 def test_normalisation() -> None:
-    tensor, z = tensor_of(Settings()), z_of(0, 10)
+    tensor, z = tensor_of(QzoFfSettings()), z_of(0, 10)
     squares, of_gradient = tensor.squares(), int((z.astype(int) ** 2).sum())
     assert (squares, of_gradient) == (2180227092, 8123)
-    k = tensor.normalisation(Gradient.of([1], [z]))
+    k = tensor.normalisation(DirectionGradient.of([1], [z]))
     assert float(k) == float.fromhex("0x1.03099ap-6")
     f = (F(0.001) * k) / UNIT
     assert float(f) == float.fromhex("0x1.094122p-1")
@@ -160,21 +160,21 @@ def test_normalisation() -> None:
 def test_masks() -> None:
     weights = np.array([5, -9, 9, 3, -9, 0, 9, 2])
     for keep, places in ((64, [1, 2]), (100, [1, 2, 4]), (160, [0, 1, 2, 4, 6])):
-        mask = mask_of(np.abs(weights), Settings(sparse="top", keep=keep), 0, 0)
+        mask = mask_of(np.abs(weights), QzoFfSettings(sparse="top", keep=keep), 0, 0)
         assert np.flatnonzero(mask).tolist() == places
-    drawn = Settings(sparse="random", keep=64)
+    drawn = QzoFfSettings(sparse="random", keep=64)
     assert np.flatnonzero(mask_of(np.zeros(16), drawn, 0, 0)).tolist() == [0, 12]
     assert mask_of(np.zeros(1000), drawn, 0, 0).sum() == 239
     assert np.flatnonzero(mask_of(np.zeros(16), drawn, 3, 0)).tolist() == [0]
-    threshold = Settings(sparse="threshold", threshold=0.01)
-    reference = QzoFf(text_network(), replace(threshold, last_layers=2))
+    threshold = QzoFfSettings(sparse="threshold", threshold=0.01)
+    reference = QzoFfReference(text_network(), replace(threshold, last_layers=2))
     reference._begin()
     first = np.abs(reference.weights[0].ravel().astype(int)) >= 328
     assert np.array_equal(reference._masks[0], first)
 
 
 def test_adamw() -> None:
-    settings = Settings(optimizer="adamw")
+    settings = QzoFfSettings(optimizer="adamw")
     tensor, decay, moments = tensor_of(settings, [100]), Decay(settings), Moments(1)
     for g, m, v, y, after in (
         (-19, "-0x1.e6666ep-5", "0x1.20ccd2p-6", "-0x1.0624dep+5", 133),
@@ -183,7 +183,7 @@ def test_adamw() -> None:
         (92, "0x1.3319d4p-2", "0x1.cc8428p-2", "0x1.25a31ap+4", 108),
     ):
         decay.advance()
-        h = tensor.real(Gradient.of([1], [np.array([g], np.int16)]), None)
+        h = tensor.real(DirectionGradient.of([1], [np.array([g], np.int16)]), None)
         x = moments.step(h, decay, F(0.001), None)
         assert [float(one) for one in (moments.m[0], moments.v[0], (x / UNIT)[0])] == [
             float.fromhex(one) for one in (m, v, y)
@@ -210,11 +210,11 @@ def test_square_roots(x: str, root: str) -> None:
     ],
 )
 def test_steps_of_epsilon(unit: np.float32, expected: int) -> None:
-    assert TrainedTensor("fc1", 0, False, unit, 32767).epsilon_steps(Settings()) == expected
+    assert QzoFfTensor("fc1", 0, False, unit, 32767).epsilon_steps(QzoFfSettings()) == expected
 
 
 def test_schedule() -> None:
-    settings = Settings(eta=0.001, eta_min=0.00001, warmup=20, steps=100)
+    settings = QzoFfSettings(eta=0.001, eta_min=0.00001, warmup=20, steps=100)
     expected = {
         0: "0x1.a36e3p-15",
         19: "0x1.0624dep-10",
@@ -229,11 +229,11 @@ def test_schedule() -> None:
     assert {step: float(rate(settings, step)) for step in expected} == {
         step: float.fromhex(value) for step, value in expected.items()
     }
-    assert rate(Settings(), 5) == F(0.001)
+    assert rate(QzoFfSettings(), 5) == F(0.001)
 
 
-def trained(steps: int, **settings: object) -> tuple[QzoFf, list[tuple[object, ...]]]:
-    reference = QzoFf(text_network(), Settings(epsilon=0.01, eta=0.01, batch=2, **settings))
+def trained(steps: int, **settings: object) -> tuple[QzoFfReference, list[tuple[object, ...]]]:
+    reference = QzoFfReference(text_network(), QzoFfSettings(epsilon=0.01, eta=0.01, batch=2, **settings))
     found = []
     for _ in range(steps):
         done = reference.step(PIXELS, LABELS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hil.errors import RigError
 from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
-from hil.training.reference.methods.tinytrain import TinyTrain
+from hil.training.reference.methods.tinytrain import TinyTrainReference
 from reference.drawn_graphs import Builder, drawn_graph, images, many_readers
 from reference.test_graph_passes import extreme
 from reference.test_tinytrain_properties import drawn_settings
@@ -26,9 +26,9 @@ def check(graph: Graph, chosen: GraphSettings, rng: np.random.Generator) -> None
     except ValueError as refused:
         name = str(refused).partition(":")[0]
         with pytest.raises(RigError, match=f"setting {name} is"):
-            TinyTrain(graph, chosen)
+            TinyTrainReference(graph, chosen)
         return
-    fast = TinyTrain(graph, chosen)
+    fast = TinyTrainReference(graph, chosen)
     for _ in range(chosen.ranking + STEPS_BEHIND):
         pictures, labels = images(graph, chosen.batch, rng)
         outcome, total = fast.step(pictures, labels), slow.step(pictures, labels.tolist())

@@ -16,7 +16,7 @@ from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.tinytrain_costs import Costs
 from hil.training.reference.methods import training_loop
 from hil.training.reference.methods.back_propagation import BackPropagation
-from hil.training.reference.methods.tinytrain import TinyTrain
+from hil.training.reference.methods.tinytrain import TinyTrainReference
 from reference.drawn_graphs import Builder, drawn_graph, images, many_readers
 
 LARGEST = 2**32 - 1
@@ -45,11 +45,11 @@ def tinytrain_settings(draw: st.DrawFn) -> GraphSettings:
     )
 
 
-def made(graph: Graph, chosen: GraphSettings) -> TinyTrain:
+def made(graph: Graph, chosen: GraphSettings) -> TinyTrainReference:
     """Return the method; a case that it refuses is no case."""
     assume(chosen.trained(graph))
     try:
-        return TinyTrain(graph, chosen)
+        return TinyTrainReference(graph, chosen)
     except RigError:
         assume(False)
         raise
@@ -136,8 +136,8 @@ def test_samples_in_many_groups_give_the_step_of_one_group(monkeypatch: pytest.M
     pictures, labels = images(graph, 40, np.random.default_rng(5))
     found = []
     for at_once in (1, 7, 40):
-        monkeypatch.setattr(TinyTrain, "_group_size", lambda self, size=at_once: size)
-        method = TinyTrain(graph, chosen)
+        monkeypatch.setattr(TinyTrainReference, "_group_size", lambda self, size=at_once: size)
+        method = TinyTrainReference(graph, chosen)
         method.step(pictures, labels)
         information = [its.tobytes() for its in method.information.values()]
         found.append((information, method.step(pictures, labels).digests))
@@ -148,13 +148,13 @@ def test_information_is_a_running_sum_over_samples_and_steps() -> None:
     """With 40 samples another order of the sums would have other bits."""
     graph = readers()
     pictures, labels = images(graph, 40, np.random.default_rng(5))
-    one = TinyTrain(graph, chosen_settings(batch=40, ranking=2))
+    one = TinyTrainReference(graph, chosen_settings(batch=40, ranking=2))
     one.step(pictures, labels)
-    each = TinyTrain(graph, chosen_settings(batch=1, ranking=41))
+    each = TinyTrainReference(graph, chosen_settings(batch=1, ranking=41))
     for sample in range(40):
         each.step(pictures[sample : sample + 1], labels[sample : sample + 1])
     assert [its.tobytes() for its in one.information.values()] == [its.tobytes() for its in each.information.values()]
-    backward = TinyTrain(graph, chosen_settings(batch=40, ranking=2))
+    backward = TinyTrainReference(graph, chosen_settings(batch=40, ranking=2))
     backward.step(pictures[::-1], labels[::-1])
     assert any(not np.array_equal(backward.information[index], its) for index, its in one.information.items())
 
@@ -163,7 +163,7 @@ def test_the_information_of_a_layer_is_a_running_sum_over_its_channels() -> None
     builder, rng = Builder(np.random.default_rng(2), (3, 3, 2), "double", 3), np.random.default_rng(3)
     builder.append(Op.POINTWISE, (3, 3, 40), (1, 1), 1)
     builder.append(Op.FULLY_CONNECTED, (1, 1, 3))
-    method = TinyTrain(builder.graph, chosen_settings(**ALL))
+    method = TinyTrainReference(builder.graph, chosen_settings(**ALL))
     c = method.backward.chain.of_value[1].c
     for _ in range(20):
         drawn = method.information[0][:] = rng.random(40, np.float32)
@@ -175,7 +175,7 @@ def test_the_information_of_a_layer_is_a_running_sum_over_its_channels() -> None
 
 def test_a_configure_ranks_again_and_an_evaluation_does_not() -> None:
     graph, rng = readers(), np.random.default_rng(7)
-    method = TinyTrain(graph, chosen_settings(eta=0.3, batch=4, momentum=0.9))
+    method = TinyTrainReference(graph, chosen_settings(eta=0.3, batch=4, momentum=0.9))
     assert "all 0 steps ranked" in method.remarks()[0]
     for _ in range(3):
         method.step(*images(graph, 4, rng))
@@ -190,18 +190,20 @@ def test_a_configure_ranks_again_and_an_evaluation_does_not() -> None:
 
 def test_of_equal_scores_the_later_layer_comes_first_and_of_equal_channels_the_first() -> None:
     """A network whose errors are all 0 has no information anywhere."""
-    method = TinyTrain(readers(), chosen_settings(batch=2, **ALL | {"channels": 128, "memory_budget": 1 << 20}))
+    method = TinyTrainReference(
+        readers(), chosen_settings(batch=2, **ALL | {"channels": 128, "memory_budget": 1 << 20})
+    )
     assert {method.scores()[index] for index in method.information} == {0.0}
     method._choose()
     assert all(its.tolist() == list(range(len(its))) for its in method.chosen.values())
     last = max(method.information)
-    limited = TinyTrain(readers(), chosen_settings(batch=2, memory_budget=method.costs.candidates[last].size))
+    limited = TinyTrainReference(readers(), chosen_settings(batch=2, memory_budget=method.costs.candidates[last].size))
     limited._choose()
     assert list(limited.chosen) == [last]
 
 
 def test_an_infinite_score_is_above_all_others_and_equal_to_another() -> None:
-    method = TinyTrain(readers(), chosen_settings(batch=2, **ALL))
+    method = TinyTrainReference(readers(), chosen_settings(batch=2, **ALL))
     for index, its in method.information.items():
         its[:] = np.float32(1e38) if index < 2 else np.float32(1)
     scores, candidates = method.scores(), method.costs.candidates
@@ -218,7 +220,7 @@ def test_an_infinite_score_is_above_all_others_and_equal_to_another() -> None:
 
 def test_the_remark_names_layers_and_channels() -> None:
     graph = readers()
-    method = TinyTrain(graph, chosen_settings(batch=2, **ALL | {"channels": 128}))
+    method = TinyTrainReference(graph, chosen_settings(batch=2, **ALL | {"channels": 128}))
     method.step(*images(graph, 2, np.random.default_rng(1)))
     (said,) = method.remarks()
     kept = method.chosen[0]
@@ -227,4 +229,4 @@ def test_the_remark_names_layers_and_channels() -> None:
 
 
 def test_the_loop_is_found_by_name() -> None:
-    assert training_loop("tinytrain") is TinyTrain
+    assert training_loop("tinytrain") is TinyTrainReference

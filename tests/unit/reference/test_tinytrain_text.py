@@ -13,8 +13,8 @@ from hil.errors import RigError
 from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.tinytrain_costs import Costs
-from hil.training.reference.formats.tflite8.backward import Errors
-from hil.training.reference.methods.tinytrain import TinyTrain
+from hil.training.reference.formats.tflite8.backward import Tflite8Errors
+from hil.training.reference.methods.tinytrain import TinyTrainReference
 
 from .tinytrain_networks import network_a, network_b, samples
 
@@ -35,9 +35,9 @@ def whole(text: str) -> list[int]:
     return [int(one) for one in text.replace(",", " ").replace(";", " ").split()]
 
 
-def ranked(graph: Graph) -> TinyTrain:
+def ranked(graph: Graph) -> TinyTrainReference:
     """Return the reference after three samples have ranked the layers, with an unlimited work budget."""
-    method = TinyTrain(graph, chosen_settings(ranking=2, **ALL))
+    method = TinyTrainReference(graph, chosen_settings(ranking=2, **ALL))
     images, labels = samples(graph)
     method.step(images, np.array(labels))
     return method
@@ -53,12 +53,12 @@ def ranked(graph: Graph) -> TinyTrain:
     ],
 )
 def test_v_and_its_square(u: int, power: int, v: str, square: str) -> None:
-    method = TinyTrain(network_a(), chosen_settings())
+    method = TinyTrainReference(network_a(), chosen_settings())
     j = method.backward.chain.of_value[1].j
     parts = np.zeros((1, 2, 2, 4))
     for place in range(4):  # u as a sum over four positions
         parts[0, place // 2, place % 2] = u // 4 + (place < u % 4)
-    method._add_information(0, Errors(parts, np.array([power - j])), np.ones_like(parts))
+    method._add_information(0, Tflite8Errors(parts, np.array([power - j])), np.ones_like(parts))
     assert pattern(method.information[0]) == " ".join([square] * 4)
     assert pattern(np.ldexp(np.float32(u), min(max(power, -60), 0))) == v
 
@@ -88,7 +88,7 @@ NETWORKS = {"A": network_a, "B": network_b}
 def test_the_values_of_the_samples(name: str) -> None:
     """The networks are those of the text."""
     graph = NETWORKS[name]()
-    method = TinyTrain(graph, chosen_settings())
+    method = TinyTrainReference(graph, chosen_settings())
     digests, logits = VALUES[name]
     for image, wanted, last in zip(samples(graph)[0], digests, logits, strict=True):
         values = method.forward.clean(image[None], method.own_now())
@@ -139,7 +139,7 @@ RANKING = {
 @pytest.mark.parametrize("name", RANKING)
 def test_factors_and_information_of_every_sample(name: str) -> None:
     graph = NETWORKS[name]()
-    method = TinyTrain(graph, chosen_settings())
+    method = TinyTrainReference(graph, chosen_settings())
     images, labels = samples(graph)
     values = method.forward.clean(images, method.own_now())
     errors = dict(method.backward.run(values, method.own_now(), np.array(labels)))
@@ -189,15 +189,15 @@ def test_costs(name: str, others: dict[str, Any], of_all: int, most: int | None,
 )  # fmt: skip
 def test_what_is_refused_is_taken_with_one_more(others: dict[str, Any], said: str) -> None:
     with pytest.raises(RigError, match=said):
-        TinyTrain(network_a(), chosen_settings(**others))
+        TinyTrainReference(network_a(), chosen_settings(**others))
     name = list(others)[-1]
-    assert TinyTrain(network_a(), chosen_settings(**others | {name: others[name] + 1})).weights
+    assert TinyTrainReference(network_a(), chosen_settings(**others | {name: others[name] + 1})).weights
 
 
 def test_a_budget_of_memory_that_fits_needs_one_of_work() -> None:
     """A with memory_budget 80: only layer 0 fits, and the default work_budget does not take it."""
     with pytest.raises(RigError, match=r"work_budget is 38, .* allows 224 .* conv1, needs 756"):
-        TinyTrain(network_a(), chosen_settings(memory_budget=80))
+        TinyTrainReference(network_a(), chosen_settings(memory_budget=80))
 
 
 @dataclass(frozen=True)
@@ -244,11 +244,11 @@ CASES = [
 BY_NAME = {case.name: case for case in CASES}
 
 
-def trained(case: Case) -> tuple[TinyTrain, list[Any], list[list[np.ndarray]]]:
+def trained(case: Case) -> tuple[TinyTrainReference, list[Any], list[list[np.ndarray]]]:
     """Return the method after three steps, the outcome of each, and the weights after each."""
     graph = NETWORKS[case.name[0]]()
     images, labels = samples(graph)
-    method = TinyTrain(graph, chosen_settings(**case.given))
+    method = TinyTrainReference(graph, chosen_settings(**case.given))
     outcomes, weights = [], []
     for step in range(3):
         some = [step] if method.settings.batch == 1 else [0, 1, 2]
@@ -277,7 +277,7 @@ def test_a_ranking_step(name: str, macs: int, runs: int) -> None:
     method, outcomes, _ = trained(BY_NAME[name])
     outcome, work = outcomes[0]
     assert (work.macs, work.layer_runs) == (macs, runs)
-    untouched = TinyTrain(NETWORKS[name[0]](), method.settings)
+    untouched = TinyTrainReference(NETWORKS[name[0]](), method.settings)
     assert outcome.digests == untouched.digests()
 
 

@@ -17,11 +17,11 @@ from network.w16a8_graphs import LABELS, PIXELS, alone, fully_connected, paramet
 from hil.training.graph.factors import add_factors
 from hil.training.graph.graph import AddFactors, Graph, Node, Op
 from hil.training.graph.node import W16A8Node
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import trained_tensors
 from hil.training.reference.formats.tflite8.loss import cross_entropy
-from hil.training.reference.formats.w16a8.layers import Layer, rescale
-from hil.training.reference.formats.w16a8.network import Network
+from hil.training.reference.formats.w16a8.layers import W16A8Layer, rescale
+from hil.training.reference.formats.w16a8.network import W16A8Network
 
 SUMS = (3, 4, 5, -4, -5, 100000, -100000, 8388608, 2**31 - 1, -(2**31))
 RESCALED = [
@@ -32,13 +32,13 @@ RESCALED = [
 ]
 
 
-def network_of(graph: Graph) -> Network:
-    return Network(graph, trained_tensors(graph, Settings()))
+def network_of(graph: Graph) -> W16A8Network:
+    return W16A8Network(graph, trained_tensors(graph, QzoFfSettings()))
 
 
 def output_of(node: Node, zero: int, values: object) -> np.ndarray:
     """Run one layer on its int8 input [H, W, C] alone."""
-    layer = Layer(alone(node, zero), node)
+    layer = W16A8Layer(alone(node, zero), node)
     assert node.own is not None
     x = np.array(values, np.float32).reshape(1, 1, *node.in_shape) - np.float32(zero)
     own = layer.own(node.own.weights.reshape(-1), node.own.bias, np.float64)
@@ -81,7 +81,7 @@ def test_fully_connected(
 def test_a_sum_saturates_once_at_its_end() -> None:
     """5,013,351,000 becomes 2^31 - 1, which the factor 2^-24 makes 128; the exact sum would give 299."""
     node = fully_connected([[32767] * 600], [0], own={"factor": (2**30, -23)}, zero=-128)
-    layer = Layer(alone(node, -128), node)
+    layer = W16A8Layer(alone(node, -128), node)
     layer.low, layer.high = -(2**31), 2**31
     assert layer.scaled(np.array([5013351000.0])).tolist() == [128.0]
 
@@ -95,7 +95,7 @@ def test_conv2d() -> None:
     node = W16A8Node(
         "conv1", Op.CONV2D, (0,), (2, 2, 1), (2, 2, 1), (3, 3), (1, 1), (1, 1), 1, -20, 127, zero=-20, own=own
     )  # fmt: skip
-    layer = Layer(alone(node, -128), node)
+    layer = W16A8Layer(alone(node, -128), node)
     x = np.array([10, -128, 127, 0], np.float32).reshape(1, 1, 2, 2, 1) + np.float32(128)
     sums = layer.sums(x, layer.own(own.weights.reshape(-1), own.bias, np.float64))
     assert sums.ravel().tolist() == [-1711830, 209500, 8848085, 3312676]
@@ -122,7 +122,7 @@ def added(factors: AddFactors, zero_a: int, zero_b: int, a: int, b: int) -> tupl
     node = W16A8Node("add1", Op.ADD, (0, 1), (1, 1, 1), (1, 1, 1), zero=-10, factors=factors)
     graph = Graph("add", (read, node), (1, 1, 1), 2, 1.0, zero_a)
     values = [np.full((1, 1, 1, 1, 1), x, np.float32) for x in (a - zero_a, b - zero_b)]
-    return int(total[0]), int(Layer(graph, node).run(values, None).item()) - 10
+    return int(total[0]), int(W16A8Layer(graph, node).run(values, None).item()) - 10
 
 
 def test_loss() -> None:

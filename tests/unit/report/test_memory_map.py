@@ -8,7 +8,7 @@ from reference.affine8_networks import network_b
 from hil.report.memory import GROUPS, KINDS, WORDS, kind_of
 from hil.training.methods import Method
 from hil.training.methods.fqt import Fqt
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from tests.unit.golden.rows import Row, committed
 from tests.unit.golden.subjects import subject
 
@@ -20,7 +20,7 @@ def test_every_buffer_of_a_plan_has_a_colour_and_a_word(row: Row) -> None:
 
 @pytest.mark.parametrize("in_flash", [False, True])
 def test_every_buffer_of_a_network_in_affine8_has_them(in_flash: bool) -> None:
-    check(Fqt(network_b(), Settings(error_range="running"), in_flash))
+    check(Fqt(network_b(), FqtSettings(error_range="running"), in_flash))
 
 
 def check(of: Method) -> None:

@@ -10,7 +10,7 @@ from hil.report.figures import differs, drawn_losses, loss_a_sample, loss_curve
 from hil.report.memory import lifetimes, memory_bars
 from hil.report.power import power_trace
 from hil.training.methods.elasticzo_memory import plan
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks import build
 
 from .conftest import PLAN, WHOLE, blocked_trial, make_captures, make_steps, make_trace, make_trial
@@ -259,7 +259,7 @@ def test_the_arena_is_drawn_by_lifetime():
 def test_every_buffer_of_a_plan_is_drawn():
     network = build("lenet5", 1)
     for partition in range(len(network.trained) + 1):
-        made = plan(network, Settings(partition, loss="integer"), 8)
+        made = plan(network, ElasticZoSettings(partition, loss="integer"), 8)
         drawn = {"slots": [], "buffers": [buffer._asdict() for buffer in made.buffers]}
         assert len(lifetimes(drawn)["data"]) == len(made.buffers)
 

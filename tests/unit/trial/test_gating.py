@@ -16,7 +16,7 @@ from hil.quantity import Quantity
 from hil.record import quantities, schema
 from hil.training.session.run_trial import _with_budgets
 from hil.training.trial.gating import budgets_of, figures_of, identity
-from hil.training.trial.lockstep_outcome import Evaluation, LockStepOutcome, StepRow
+from hil.training.trial.lockstep_outcome import AccuracyPoint, LockStepOutcome, StepRow
 from hil.training.trial.outcome import Outcome
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import trial_record
@@ -31,7 +31,7 @@ def outcome_of(reality="hardware", earlier=None, rig=None, **spec):
     spec = TrialSpec("stm32h7b3", "cls1", steps=2, **spec)
     found = LockStepOutcome(prepare(spec), reality, 280_000_000)
     found.steps = [StepRow(step, 1, 1, 1, 1, 1, 1, 1, True, True, step, CYCLES) for step in range(2)]
-    found.before, found.after = Evaluation(0, 0.1, 0.1), Evaluation(2, 0.6, 0.6)
+    found.before, found.after = AccuracyPoint(0, 0.1, 0.1), AccuracyPoint(2, 0.6, 0.6)
     found.sram = RamUse(Watermarks(18_704, 138_000, 1_200))
     outcome = Outcome(spec, parse_budgets(rig or {}, "in rig.toml"), earlier, reality=reality, compared=found)
     outcome.judge()

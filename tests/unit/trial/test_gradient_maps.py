@@ -12,9 +12,9 @@ from hil.record.sample_gradients import MOST_CELLS, MOST_ROWS
 from hil.training.methods.elasticzo_int8 import ElasticZoInt8
 from hil.training.methods.fqt import Fqt as Method
 from hil.training.networks import build
-from hil.training.reference.methods import Reference, StepFailed, reference_of
+from hil.training.reference.methods import MethodReference, StepFailed, reference_of
 from hil.training.reference.methods.sample_gradients import SampleGradient, ShowsSampleGradients
-from hil.training.trial.difference import Difference
+from hil.training.trial.difference import BoardDifference
 from hil.training.trial.lockstep_outcome import LockStepOutcome
 from hil.training.trial.recording import _sample_gradients, trial_record
 from hil.training.trial.sample_gradients import GradientMaps, block_maxima
@@ -24,7 +24,7 @@ from hil.trial.outcome import Outcome
 IMAGES, LABELS = np.arange(2 * 16, dtype=np.uint8).reshape(2, 4, 4), np.array([3, 1])
 
 
-class Shown(Reference, ShowsSampleGradients):
+class Shown(MethodReference, ShowsSampleGradients):
     """Stands in for a reference: shows given gradients, and remembers of which samples."""
 
     weights = passes = step = logits = trace = None  # type: ignore[assignment]
@@ -141,7 +141,7 @@ def test_a_gradient_that_is_not_finite_or_fails_is_no_map() -> None:
     assert said(maps, 1) == maps.trouble
 
 
-def said(maps: GradientMaps, steps: int, difference: Difference | None = None) -> str | None:
+def said(maps: GradientMaps, steps: int, difference: BoardDifference | None = None) -> str | None:
     """Return what the record of a trial of one step has as `left_out`."""
     prepared = SimpleNamespace(spec=TrialSpec("stm32h7b3", "uint8", "fqt-cnn-uint8", "fqt", steps=1))
     outcome = LockStepOutcome(prepared, "virtual", 1, steps=[None] * steps)
@@ -156,7 +156,7 @@ def test_a_record_has_maps_only_if_all_steps_agreed() -> None:
     maps.take(0, IMAGES, LABELS)
     assert said(maps, 1) == ""
     assert said(maps, 0) == "the trial ended before its last step was compared."
-    assert said(maps, 1, Difference(0, "fc1", 1, 2, 3, "weight")) == "board and reference differ."
+    assert said(maps, 1, BoardDifference(0, "fc1", 1, 2, 3, "weight")) == "board and reference differ."
 
 
 def test_a_trial_that_has_not_begun_has_none() -> None:

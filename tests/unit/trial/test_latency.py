@@ -14,15 +14,15 @@ from hil.errors import Blocked
 from hil.quantity import Provenance
 from hil.record import quantities, schema
 from hil.training.trial.latency import check_wraps
-from hil.training.trial.latency_counts import LAP_PHASES, Latency
-from hil.training.trial.latency_figures import MOST_BINS, Booking, Cost, figures
+from hil.training.trial.latency_counts import LAP_PHASES, CountedLatency
+from hil.training.trial.latency_figures import MOST_BINS, BookingCost, ReadingCost, figures
 from hil.training.trial.lockstep_outcome import PHASES, LockStepOutcome, StepRow
 from hil.training.trial.outcome import Outcome
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import latency_table, trial_record
 from hil.trial import LatencySteps, TrialSpec
 
-FREE = Booking.of([0])
+FREE = BookingCost.of([0])
 CYCLES = st.lists(st.integers(0, 2**40), min_size=1, max_size=60)
 
 
@@ -36,7 +36,7 @@ def quantile(values, q):
 
 @given(cycles=CYCLES)
 def test_figures_are_those_of_the_statistics_module(cycles):
-    found = figures(cycles, Cost.of(0, FREE))
+    found = figures(cycles, ReadingCost.of(0, FREE))
     assert found.mean == pytest.approx(statistics.fmean(cycles))
     assert found.median == pytest.approx(statistics.median(cycles))
     assert found.sd == pytest.approx(statistics.stdev(cycles) if len(cycles) > 1 else 0, rel=1e-9, abs=1e-6)
@@ -46,7 +46,7 @@ def test_figures_are_those_of_the_statistics_module(cycles):
 
 @given(cycles=CYCLES)
 def test_the_histogram_counts_every_step_once_in_its_bin(cycles):
-    histogram = figures(cycles, Cost.of(0, FREE)).histogram
+    histogram = figures(cycles, ReadingCost.of(0, FREE)).histogram
     edges, counts = histogram["edges"], histogram["counts"]
     assert len(edges) == len(counts) + 1 <= MOST_BINS + 1
     assert len({right - left for left, right in itertools.pairwise(edges)}) == 1, "one width"
@@ -56,9 +56,9 @@ def test_the_histogram_counts_every_step_once_in_its_bin(cycles):
 
 @given(cycles=CYCLES, bookings=st.integers(0, 500), costs=st.lists(st.integers(1, 99), min_size=3, max_size=3))
 def test_what_the_bookings_cost_is_subtracted_and_the_rest_bounded(cycles, bookings, costs):
-    booking = Booking.of(costs)
-    assert booking == Booking(3, *sorted(costs))
-    found, raw = figures(cycles, Cost.of(bookings, booking)), figures(cycles, Cost.of(0, FREE))
+    booking = BookingCost.of(costs)
+    assert booking == BookingCost(3, *sorted(costs))
+    found, raw = figures(cycles, ReadingCost.of(bookings, booking)), figures(cycles, ReadingCost.of(0, FREE))
     assert found.subtracted == bookings * min(costs) and found.bound == bookings * (max(costs) - min(costs))
     assert found.mean == pytest.approx(raw.mean - found.subtracted) and found.least == raw.least - found.subtracted
     assert found.sd == pytest.approx(raw.sd, rel=1e-9, abs=1e-3)
@@ -70,7 +70,7 @@ def latency_outcome(reality, slowest_ms, board="rp2040", variant="cls1", steps=2
     found = LockStepOutcome(prepare(spec), reality, boards.load(board).clock_hz)
     found.steps = [StepRow(0, 1, 1, 1, 1, 1, 1, 1, True, True, 0, dict.fromkeys(PHASES, 1))]
     word = Provenance.MEASURED if reality == "hardware" else Provenance.MODELLED
-    latency = Latency(Booking.of([20, 21, 26]), "systick", word)
+    latency = CountedLatency(BookingCost.of([20, 21, 26]), "systick", word)
     most = int(slowest_ms * found.clock_hz / 1e3)
     rng = random.Random(1)
     for _ in range(steps):
@@ -140,8 +140,8 @@ def test_a_round_of_the_counter_that_was_lost_is_found():
 
 def test_what_the_board_counted_is_subtracted_from_the_whole_and_bounds_its_parts():
     """Every true figure lies between what is told and that less its bound, whichever phase the readings were of."""
-    booking = Booking.of([20, 21, 26])
-    whole, part = Cost.counted([90, 100], booking), Cost.among([90, 100], booking)
+    booking = BookingCost.of([20, 21, 26])
+    whole, part = ReadingCost.counted([90, 100], booking), ReadingCost.among([90, 100], booking)
     for n in (90, 100):
         for each in (20, 21, 26):
             assert 0 <= n * each - whole.subtracted <= whole.bound

@@ -7,13 +7,13 @@ import pytest
 from hil import boards
 from hil.images import image_of
 from hil.training.methods.elasticzo_int8 import ElasticZoInt8
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks import build
 from hil.training.trial.second_sources.counter import ROUND, TICKS
 from hil.training.trial.second_sources.figures import PROBE, Figures
 from hil.training.trial.second_sources.layer_stops import FORWARD, compare, layer_functions
 
-METHOD = ElasticZoInt8(build("lenet5", 1), Settings.of_variant("cls1", 5, batch=2, seed=1))
+METHOD = ElasticZoInt8(build("lenet5", 1), ElasticZoSettings.of_variant("cls1", 5, batch=2, seed=1))
 CALLS = {0: [162_000, 161_900], 1: [7_100, 7_100], 2: [8_800, 8_900], 3: [452_000, 452_100], 6: [121_200, 121_300]}
 BOOKED = [324_400, 14_400, 17_900, 904_400, 9_800, 7_700, 242_700, 730, 28_800, 620, 5_900]
 TENTH = BOOKED[0] // 10

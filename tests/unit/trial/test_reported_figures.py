@@ -17,7 +17,7 @@ from hil.link.pending_request import RequestTime
 from hil.link.replies import MOST_LAPS, Identity, Stepped
 from hil.link.replies import AgentMemory as Said
 from hil.training.methods.elasticzo_int8 import ElasticZoInt8
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.figures import LeastCycles, products_inside
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.networks import build
@@ -197,7 +197,7 @@ def test_a_counter_that_goes_on_in_sleep_is_of_no_use():
     assert not ProbeCounter(Memory(0, 0, going=7), BOARD, IMAGE).stands_still
 
 
-SUBJECT = ElasticZoInt8(build("lenet5", 1), Settings.of_variant("cls1", 5, batch=8, seed=1))
+SUBJECT = ElasticZoInt8(build("lenet5", 1), ElasticZoSettings.of_variant("cls1", 5, batch=8, seed=1))
 PLAN = SUBJECT.plan.memory(8)
 WHOLE, AT = PLAN.total, IMAGE.symbols
 STATIC = AT["__static_end"] - AT["__static_start"] + AT["__dma_end"] - AT["__dma_start"]
@@ -413,7 +413,7 @@ def test_padded_taps_are_no_products():
 def test_what_a_step_takes_at_least_follows_the_method():
     of = {
         variant: ElasticZoInt8(
-            build("lenet5", 1), Settings.of_variant(variant, 5, batch=8, seed=1)
+            build("lenet5", 1), ElasticZoSettings.of_variant(variant, 5, batch=8, seed=1)
         ).figures.least_cycles()
         for variant in ("full-zo", "cls1", "full-bp")
     }

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from hil.training.reference.methods import Stage
+from hil.training.reference.methods import TracedStage
 from hil.training.trial.locate_difference import _element
 
 VALUES = np.array([3, -128, 127], np.int8)
@@ -26,14 +26,14 @@ def scaled(values: np.ndarray = VALUES, scale: float = 0.5, zero: int = -3) -> b
     ],
 )
 def test_an_error_with_a_scale(board: bytes, what: str, index: int | None, values: tuple[float, float]) -> None:
-    found = _element(5, 1, Stage("dw1", "error", scaled(), scaled=True), board)
+    found = _element(5, 1, TracedStage("dw1", "error", scaled(), scaled=True), board)
     assert (found.step, found.layer, found.index) == (5, "dw1", index)
     assert (found.board, found.reference) == values and found.what == f"sample 1 of the batch, {what}"
 
 
 def test_an_output_with_an_exponent() -> None:
     data = VALUES.tobytes() + struct.pack("<h", -7)
-    found = _element(5, 0, Stage("fc1", "output", data), VALUES.tobytes() + struct.pack("<h", -8))
+    found = _element(5, 0, TracedStage("fc1", "output", data), VALUES.tobytes() + struct.pack("<h", -8))
     assert (found.board, found.reference) == (
         -8,
         -7,

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 
 from hil.training.benchmarks.kernels.machine import KernelCalls
-from hil.training.benchmarks.kernels.shapes import Shape
+from hil.training.benchmarks.kernels.shapes import LayerShape
 
 SCRATCH = 1 << 18  # more than any kernel needs
 INPUT_ZERO, OUTPUT_ZERO, LEAST, MOST = -128, -128, -128, 127  # ReLU: zero is the lowest int8
@@ -15,17 +15,17 @@ WEIGHT_ZERO, ERROR_ZERO = -9, 5  # not in the middle of their range
 M = 43690  # of the factor
 
 
-class Affine8(KernelCalls):
+class Affine8Kernels(KernelCalls):
     """Calls kernels with moving scales; every method returns the number of instructions.
 
     In a backward pass every `every`-th output channel is kept, counted from the first.
     """
 
-    def convolution(self, shape: Shape) -> int:
+    def convolution(self, shape: LayerShape) -> int:
         """Convolution, by the pointwise kernel for 1 x 1, with its outputs."""
         return self._forward(f"affine8_{shape.tflite_kernel}", shape, shape.out_c * shape.taps, shape.taps)
 
-    def depthwise(self, shape: Shape) -> int:
+    def depthwise(self, shape: LayerShape) -> int:
         """Depthwise convolution, with its outputs."""
         taps = shape.kernel * shape.kernel
         return self._forward("affine8_depthwise", shape, taps * shape.out_c, taps)
@@ -37,14 +37,14 @@ class Affine8(KernelCalls):
             "affine8_fully_connected", x, w, inputs, outputs, layer, self.room(4 * outputs), self.room(outputs)
         )
 
-    def convolution_weight_gradient(self, shape: Shape, every: int = 1) -> int:
+    def convolution_weight_gradient(self, shape: LayerShape, every: int = 1) -> int:
         """Gradient of a convolution's weights, by the pointwise kernel for 1 x 1, added to a gradient."""
         kernel = f"affine8_{shape.tflite_kernel}_weight_gradient"
         scratch = (self.room(SCRATCH),) if shape.kernel > 1 else ()
         x, errors, layer = self._backward(shape, every)
         return self.call(kernel, x, errors, layer, INPUT_ZERO, *scratch, self.zeros32(shape.out_c * shape.taps))
 
-    def convolution_input_error(self, shape: Shape, every: int = 1) -> int:
+    def convolution_input_error(self, shape: LayerShape, every: int = 1) -> int:
         """Error of a convolution's input, by the pointwise kernel for 1 x 1."""
         kernel = f"affine8_{shape.tflite_kernel}_input_error"
         scratch = (self.room(SCRATCH),) if shape.kernel > 1 else ()
@@ -52,13 +52,13 @@ class Affine8(KernelCalls):
         weights, found = self.all_of_s8(shape.out_c * shape.taps), self.room(4 * shape.inputs)
         return self.call(kernel, errors, weights, WEIGHT_ZERO, layer, *scratch, found)
 
-    def depthwise_weight_gradient(self, shape: Shape, every: int = 1) -> int:
+    def depthwise_weight_gradient(self, shape: LayerShape, every: int = 1) -> int:
         """Gradient of a depthwise convolution's weights, added to a gradient."""
         x, errors, layer = self._backward(shape, every)
         scratch, gradient = self.room(SCRATCH), self.zeros32(shape.kernel * shape.kernel * shape.out_c)
         return self.call("affine8_depthwise_weight_gradient", x, errors, layer, INPUT_ZERO, scratch, gradient)
 
-    def depthwise_input_error(self, shape: Shape, every: int = 1) -> int:
+    def depthwise_input_error(self, shape: LayerShape, every: int = 1) -> int:
         """Error of a depthwise convolution's input."""
         _, errors, layer = self._backward(shape, every)
         weights, found = self.all_of_s8(shape.kernel * shape.kernel * shape.out_c), self.room(4 * shape.inputs)
@@ -85,7 +85,7 @@ class Affine8(KernelCalls):
         count = self.call("affine8_extent_s32", self.room(8), sums, size)
         return count + self.call("affine8_requantize_s32", sums, size, M | 26 << 16, ERROR_ZERO, False, self.room(size))
 
-    def _forward(self, kernel: str, shape: Shape, weights: int, taps: int) -> int:
+    def _forward(self, kernel: str, shape: LayerShape, weights: int, taps: int) -> int:
         x, w, layer = self.all_of_s8(shape.inputs), self.all_of_s8(weights), self._layer(shape.out_c, taps)
         return self.call(kernel, x, w, self.put(shape.packed()), layer, self.room(SCRATCH), self.room(shape.outputs))
 
@@ -95,7 +95,7 @@ class Affine8(KernelCalls):
         n = 22 + int(np.log2(taps) / 2)
         return self.put(struct.pack("<5bxHB?xxI", INPUT_ZERO, WEIGHT_ZERO, OUTPUT_ZERO, LEAST, MOST, M, n, False, bias))
 
-    def _backward(self, shape: Shape, every: int) -> tuple[int, int, int]:
+    def _backward(self, shape: LayerShape, every: int) -> tuple[int, int, int]:
         """Return the addresses of a layer's inputs, errors and shape."""
         x, errors = self.all_of_s8(shape.inputs), self._errors(shape.out_h * shape.out_w, shape.out_c, every)
         return x, errors, self.put(shape.packed())

@@ -7,33 +7,33 @@ import struct
 import numpy as np
 
 from hil.training.benchmarks.kernels.machine import KernelCalls
-from hil.training.benchmarks.kernels.shapes import Shape
+from hil.training.benchmarks.kernels.shapes import LayerShape
 
 LIMITS = struct.pack("<2f", 0.0, 2.0**40)  # limits_f32_t of a ReLU
 FIRST = 0  # the error is the first that a value gets
 STATE = 0x9264E314  # of a stream
 
 
-class Float32(KernelCalls):
+class Float32Kernels(KernelCalls):
     """Calls kernels in binary32; every method returns the number of instructions."""
 
-    def conv2d(self, shape: Shape) -> int:
+    def conv2d(self, shape: LayerShape) -> int:
         """Convolution, also 1 x 1."""
         return self._forward("conv2d_f32", shape, shape.out_c * shape.taps)
 
-    def conv2d_weight_gradient(self, shape: Shape) -> int:
+    def conv2d_weight_gradient(self, shape: LayerShape) -> int:
         """Gradient of a convolution's weights, added to a gradient."""
         x, error = self.f32(shape.inputs), self.f32(shape.outputs)
         gradient = self.zeros32(shape.out_c * shape.taps)
         return self.call("conv2d_f32_weight_gradient", x, error, self.put(shape.packed()), gradient)
 
-    def conv2d_input_error(self, shape: Shape, every: int = 1) -> int:
+    def conv2d_input_error(self, shape: LayerShape, every: int = 1) -> int:
         """Error of a convolution's input, of which every so manieth output channel is kept."""
         error, weights = self.f32(shape.outputs), self.f32(shape.out_c * shape.taps)
         arguments = self.put(shape.packed()), FIRST, self.room(4 * shape.inputs)
         return self.call("conv2d_f32_input_error", error, self._kept(shape.out_c, every), weights, *arguments)
 
-    def depthwise(self, shape: Shape) -> int:
+    def depthwise(self, shape: LayerShape) -> int:
         """Depthwise convolution."""
         return self._forward("depthwise_f32", shape, shape.kernel * shape.kernel * shape.out_c)
 
@@ -63,7 +63,7 @@ class Float32(KernelCalls):
         """Put random binary32 numbers into memory."""
         return self.put(self.rng.standard_normal(size).astype(np.float32))
 
-    def _forward(self, kernel: str, shape: Shape, weights: int) -> int:
+    def _forward(self, kernel: str, shape: LayerShape, weights: int) -> int:
         x, w, bias = self.f32(shape.inputs), self.f32(weights), self.f32(shape.out_c)
         arguments = self.put(shape.packed()), self.put(LIMITS), self.room(4 * shape.outputs)
         return self.call(kernel, x, w, bias, *arguments)

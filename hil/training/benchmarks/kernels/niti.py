@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 
 from hil.training.benchmarks.kernels.machine import KernelCalls
-from hil.training.benchmarks.kernels.shapes import Shape
+from hil.training.benchmarks.kernels.shapes import LayerShape
 
 SCRATCH = 1 << 16  # more than any kernel needs
 P_ZERO, R_MAX = 84, 7  # of the noise
@@ -19,7 +19,7 @@ MOVES_WORDS = 1024  # firmware/kernels/perturbation.h
 class Niti(KernelCalls):
     """Calls kernels in NITI's convention; every method returns the number of instructions."""
 
-    def conv2d(self, shape: Shape) -> int:
+    def conv2d(self, shape: LayerShape) -> int:
         """Convolution and requantization."""
         acc = self.room(4 * shape.outputs)
         weights, layer = self.s8(shape.out_c * shape.taps), self.put(shape.packed())
@@ -32,9 +32,9 @@ class Niti(KernelCalls):
         count = self.call("fully_connected_s8", self.s8(inputs), self.s8(inputs * outputs), inputs, outputs, acc)
         return count + self.call("requantize_s8", acc, outputs, self.room(outputs))
 
-    def max_pool(self, shape: Shape) -> int:
+    def max_pool(self, shape: LayerShape) -> int:
         """Pooling of 2 x 2."""
-        layer = Shape(shape.out_h, shape.out_w, shape.out_c, shape.out_c, 2)
+        layer = LayerShape(shape.out_h, shape.out_w, shape.out_c, shape.out_c, 2)
         packed = bytearray(layer.packed())
         packed[6:10] = (layer.in_h // 2).to_bytes(2, "little") + (layer.in_w // 2).to_bytes(2, "little")
         out = self.room(shape.outputs)
@@ -44,13 +44,13 @@ class Niti(KernelCalls):
         """Rectification in place."""
         return self.call("relu_s8", self.s8(count), count)
 
-    def conv2d_weight_gradient(self, shape: Shape) -> int:
+    def conv2d_weight_gradient(self, shape: LayerShape) -> int:
         """Exact gradient of a convolution's weights, added to a gradient."""
         gradient, layer = self.zeros32(shape.out_c * shape.taps), self.put(shape.packed())
         scratch, error = self.room(SCRATCH), self.s8(shape.outputs)
         return self.call("conv2d_s8_weight_gradient", self.s8(shape.inputs), error, layer, 0, scratch, gradient)
 
-    def conv2d_input_error(self, shape: Shape) -> int:
+    def conv2d_input_error(self, shape: LayerShape) -> int:
         """Error of a convolution's input."""
         acc, layer = self.room(4 * shape.inputs), self.put(shape.packed())
         weights = self.s8(shape.out_c * shape.taps)
@@ -84,7 +84,7 @@ class Niti(KernelCalls):
 
     def lenet5(self) -> int:
         """All layers of LeNet-5, one sample."""
-        first, second = Shape(28, 28, 1, 6, 5, 2), Shape(14, 14, 6, 16, 5, 2)
+        first, second = LayerShape(28, 28, 1, 6, 5, 2), LayerShape(14, 14, 6, 16, 5, 2)
         count = 0
         for shape in (first, second):
             count += self.conv2d(shape) + self.relu(shape.outputs) + self.max_pool(shape)

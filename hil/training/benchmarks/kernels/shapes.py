@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Shape:
+class LayerShape:
     """A layer: height, width, channels in and out, kernel, padding."""
 
     in_h: int

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 
 from hil.training.benchmarks.kernels.machine import KernelCalls
-from hil.training.benchmarks.kernels.shapes import Shape
+from hil.training.benchmarks.kernels.shapes import LayerShape
 
 INPUT_ZERO, OUTPUT_ZERO, ACT_MIN, ACT_MAX = -128, -128, -128, 127  # ReLU6: zero is the lowest int8
 LARGEST = 32767  # w_max
@@ -20,14 +20,14 @@ POOL_STATE, STREAM_STATE = 0x1234_5678, 0x9264_E314
 class W16a8(KernelCalls):
     """Calls kernels with int16 weights; every method returns the number of instructions."""
 
-    def convolution(self, shape: Shape) -> int:
+    def convolution(self, shape: LayerShape) -> int:
         """Convolution, also 1 x 1."""
         x, w, layer = self.all_of_s8(shape.inputs), self.s16(shape.out_c * shape.taps), self.put(shape.packed())
         self.call("w16a8_conv2d_scratch", layer)
         scratch, out = self.room(self.machine.result), self.room(shape.outputs)
         return self.call("w16a8_conv2d", x, w, layer, self._layer(shape.out_c, shape.taps), scratch, out)
 
-    def depthwise(self, shape: Shape) -> int:
+    def depthwise(self, shape: LayerShape) -> int:
         """Depthwise convolution."""
         taps = shape.kernel * shape.kernel
         x, w, layer = self.all_of_s8(shape.inputs), self.s16(taps * shape.out_c), self.put(shape.packed())

@@ -14,7 +14,7 @@ EXPONENT = -16  # of a gradient by weight perturbation
 RATE = 8.0  # f of the update; with scales of about 1 the steps are about a quarter
 
 
-class ZerothOrder(KernelCalls):
+class ZerothOrderKernels(KernelCalls):
     """Calls kernels of zeroth-order training; every method returns the number of instructions."""
 
     def perturb_and_restore(self, weights: int) -> int:

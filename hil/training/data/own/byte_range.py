@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hil.errors import RigError
-from hil.training.data.card import ByteRange
+from hil.training.data.card import ByteMapping
 from hil.training.data.own.network_input import NetworkInput
 
 AT_A_TIME = 1 << 20  # numbers that are binary64 at a time
@@ -34,7 +34,7 @@ def check_finite(values: np.ndarray, place: str) -> None:
             )
 
 
-def range_of(train: np.ndarray) -> ByteRange:
+def range_of(train: np.ndarray) -> ByteMapping:
     """Return scale and zero of each channel of the training samples [n, height, width, channels].
 
     The lowest number becomes byte 0 and the highest 255, to one step. A channel of one number c has the scale |c| / 127
@@ -56,17 +56,17 @@ def range_of(train: np.ndarray) -> ByteRange:
         else:
             scales.append(scale)
             zeros.append(-round(least / scale))
-    return ByteRange(OF_TRAINING, tuple(scales), tuple(zeros))
+    return ByteMapping(OF_TRAINING, tuple(scales), tuple(zeros))
 
 
-def range_of_network(of: NetworkInput | None, place: str) -> ByteRange:
+def range_of_network(of: NetworkInput | None, place: str) -> ByteMapping:
     """Return scale and zero of a network's input. Raises RigError if no network was named."""
     if of is None or of.scale is None or of.zero is None:
         raise RigError(f"the card of {place} says range = 'network', but no network is named: load it in a trial.")
-    return ByteRange(OF_NETWORK, (of.scale,), (of.zero,))
+    return ByteMapping(OF_NETWORK, (of.scale,), (of.zero,))
 
 
-def as_bytes(values: np.ndarray, by: ByteRange) -> np.ndarray:
+def as_bytes(values: np.ndarray, by: ByteMapping) -> np.ndarray:
     """Return numbers [n, ..., channels] as uint8, rounded to nearest, halves to even, and clipped to 0..255."""
     out = np.empty(values.shape, np.uint8)
     scale, zero = np.array(by.scale), np.array(by.zero, np.float64)

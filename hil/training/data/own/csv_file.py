@@ -13,14 +13,14 @@ from hil.bounded_npz import LARGEST
 from hil.bounded_read import read_text
 from hil.errors import RigError, message_of, shown
 from hil.number_text import number
-from hil.training.data.own.features import Part
+from hil.training.data.own.features import FilePart
 
 MOST_NUMBERS = 1 << 26  # 512 MB in binary64
 LABEL = "label"
 CURE = "give a CSV in UTF-8 with a header, commas and one sample a row"
 
 
-def read_part(path: Path) -> Part:
+def read_part(path: Path) -> FilePart:
     """Return the samples of a file; the class is in the column `label`, or else in the last one.
 
     Raises:
@@ -46,7 +46,7 @@ def read_part(path: Path) -> Part:
             raise RigError(f"{path}, line {line:,}, column {names[column]!r}: it names no class: fill it in.")
         labels.append(label)
         values.append(_numbers(row, features, f"{path}, line {line:,}"))
-    return Part("its rows", np.array(values, np.float64).reshape(len(values), len(features)), labels)
+    return FilePart("its rows", np.array(values, np.float64).reshape(len(values), len(features)), labels)
 
 
 def _rows(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:

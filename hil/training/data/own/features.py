@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hil.errors import RigError
-from hil.training.data.card import Arrays, ByteRange
+from hil.training.data.card import Arrays, ByteMapping
 from hil.training.data.own.byte_range import as_bytes, check_finite, range_of, range_of_network
 from hil.training.data.own.labels import check_classes, labels_of, numbers_of
 from hil.training.data.own.network_input import NetworkInput
@@ -23,7 +23,7 @@ GIVE = "give training and test samples of every class"
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """Samples of a file.
 
     Attributes:
@@ -43,10 +43,10 @@ class Made:
 
     arrays: Arrays
     classes: dict[int, str]
-    range: ByteRange | None
+    range: ByteMapping | None
 
 
-def made_of(parts: Sequence[Part], stated: Statement, of: NetworkInput | None, path: Path) -> Made:
+def made_of(parts: Sequence[FilePart], stated: Statement, of: NetworkInput | None, path: Path) -> Made:
     """Return the data set of one part, which is split by content, or of a training and a test part.
 
     Args:

@@ -8,13 +8,13 @@ import numpy as np
 
 from hil.bounded_npz import NUMBERS, read_npz
 from hil.errors import RigError
-from hil.training.data.own.features import Part
+from hil.training.data.own.features import FilePart
 
 SPLIT, WHOLE = ("train_x", "train_y", "test_x", "test_y"), ("x", "y")
 CURE = f"give an .npz with the arrays {', '.join(SPLIT)}, or {' and '.join(WHOLE)}, of numbers or text, no objects"
 
 
-def read_parts(path: Path) -> list[Part]:
+def read_parts(path: Path) -> list[FilePart]:
     """Return the parts of a file.
 
     Raises:
@@ -30,7 +30,7 @@ def read_parts(path: Path) -> list[Part]:
         values = arrays[x]
         if values.dtype.kind not in NUMBERS or not values.ndim:
             raise RigError(f"{path}: {x} holds {values.dtype}{list(values.shape)}: give numbers as [n, ...].")
-        parts.append(Part(x, values, _names(arrays[y], f"{path}: {y}")))
+        parts.append(FilePart(x, values, _names(arrays[y], f"{path}: {y}")))
     return parts
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from hil.bounded_npz import LARGEST
 from hil.bounded_read import read_file
 from hil.errors import RigError, printable
-from hil.training.data.card import Arrays, DataCard, counted
+from hil.training.data.card import Arrays, DataSetCard, counted
 from hil.training.data.names import FILES
 from hil.training.data.own import csv_file, npz_file
 from hil.training.data.own.features import made_of
@@ -22,7 +22,7 @@ from hil.training.data.own.statement import FILE, read_statement
 OF_IMAGES = "all images in the order of their paths: path in the folder, NUL, SHA-256 of the file"
 
 
-def read_own(path: Path, of: NetworkInput | None) -> tuple[Arrays, DataCard]:
+def read_own(path: Path, of: NetworkInput | None) -> tuple[Arrays, DataSetCard]:
     """Return the arrays and the card of a folder of images by class, of an .npz or of a .csv.
 
     Args:
@@ -49,7 +49,7 @@ def read_own(path: Path, of: NetworkInput | None) -> tuple[Arrays, DataCard]:
     else:
         raise RigError(f"{path} is no data set: give a folder of images by class, or a file {' or '.join(FILES)}.")
     height, width, channels = made.arrays[0].shape[1:]
-    return made.arrays, DataCard(
+    return made.arrays, DataSetCard(
         name=stated.name or Path(name).stem,
         kind=kind,
         file=name,

@@ -14,7 +14,7 @@ import xxhash
 from hil.errors import RigError, close_matches
 from hil.training.graph.graph import Graph
 from hil.training.methods import METHODS, Method
-from hil.training.methods.figures import Work
+from hil.training.methods.figures import StepWork
 from hil.training.methods.fqt_settings import failed_step
 
 
@@ -56,7 +56,7 @@ class StepFailed(RigError):
 
 
 @dataclass(frozen=True)
-class Stage:
+class TracedStage:
     """A stage of a traced sample: `output`, `error` or `error handed on` of a layer, as `stage_bytes` returns it.
 
     `type` is the NumPy type of its values. If it is `scaled`, their scale (f32) and their zero point (i16) come after
@@ -70,7 +70,7 @@ class Stage:
     scaled: bool = False
 
 
-class Reference(ABC):
+class MethodReference(ABC):
     """A training method in NumPy, with its weights and its step counter; `arithmetic` says what computes the passes."""
 
     arithmetic: str
@@ -96,7 +96,7 @@ class Reference(ABC):
         """Return sentences about what the steps decided, for the warnings of a record."""
         return ()
 
-    def last_work(self) -> Work | None:
+    def last_work(self) -> StepWork | None:
         """Return the passes of the last step where the data decide them; None where `MethodFigures.work` says them."""
         return None
 
@@ -131,7 +131,9 @@ class Reference(ABC):
         """Yield the weights that each forward pass of a step uses, from the weights before it."""
 
     @abstractmethod
-    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+    def trace(
+        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
+    ) -> list[TracedStage]:
         """Return the stages of one sample among those that share its exponents, in the order of docs/link.md (`trace`).
 
         `weights` replace those of the method.
@@ -143,16 +145,16 @@ def stage_bytes(values: np.ndarray, exponent: int = 0, type: str = "int8") -> by
     return values.astype(type).tobytes() + int(exponent).to_bytes(2, "little", signed=True)
 
 
-def reference_of(method: Method) -> Reference:
+def reference_of(method: Method) -> MethodReference:
     """Return the reference of a method at its first weights."""
-    loop: Callable[[Graph, Any], Reference] = resolve_name(method.reference)
+    loop: Callable[[Graph, Any], MethodReference] = resolve_name(method.reference)
     return loop(method.network, method.settings)
 
 
-def training_loop(loop: str) -> Callable[[Graph, Any], Reference]:
+def training_loop(loop: str) -> Callable[[Graph, Any], MethodReference]:
     """Return a training loop by name; RigError for an unknown one."""
     known = {kind.loop: kind.reference for kind in METHODS.values()}
     if loop not in known:
         raise RigError(f"there is no method {loop!r}: {close_matches(loop, known)}")
-    found: Callable[[Graph, Any], Reference] = resolve_name(known[loop])
+    found: Callable[[Graph, Any], MethodReference] = resolve_name(known[loop])
     return found

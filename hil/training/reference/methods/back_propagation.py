@@ -12,9 +12,9 @@ import numpy as np
 from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.floats import F
-from hil.training.reference.formats.tflite8.backward import BackwardPass, Errors
+from hil.training.reference.formats.tflite8.backward import ErrorPass, Tflite8Errors
 from hil.training.reference.formats.tflite8.factors import slopes
-from hil.training.reference.formats.tflite8.fast import Own
+from hil.training.reference.formats.tflite8.fast import OwnWeights
 from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.trained import TrainedLayer
 from hil.training.reference.methods.trained_graph import Samples, TrainedGraph
@@ -33,7 +33,7 @@ class BackPropagation(TrainedGraph):
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         super().__init__(graph, settings)
-        self.backward = BackwardPass(graph, self.forward.layers, self.trained[0].index)
+        self.backward = ErrorPass(graph, self.forward.layers, self.trained[0].index)
 
     def configure(self, settings: GraphSettings, first_step: int) -> None:
         """As `Reference`; momentum begins anew."""
@@ -41,7 +41,7 @@ class BackPropagation(TrainedGraph):
         self._velocity = {layer.index: [np.zeros(t.shape, F) for t in layer.tensors] for layer in self.trained}
 
     def estimate_samples(
-        self, some: Samples, own: list[Own | None], gradients: list[Gradient]
+        self, some: Samples, own: list[OwnWeights | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
         """As `TrainedGraph`, with no losses beside the clean ones."""
         values = self.forward.clean(some.images, own)
@@ -52,11 +52,13 @@ class BackPropagation(TrainedGraph):
                 self._take(self.trained[places[index]], errors, values, gradients[places[index]])
         return clean[:, 0], np.zeros(0, F)
 
-    def _way(self) -> BackwardPass:
+    def _way(self) -> ErrorPass:
         """Return the way of the errors in this step."""
         return self.backward
 
-    def _take(self, layer: TrainedLayer, errors: Errors, values: Sequence[np.ndarray], gradient: Gradient) -> None:
+    def _take(
+        self, layer: TrainedLayer, errors: Tflite8Errors, values: Sequence[np.ndarray], gradient: Gradient
+    ) -> None:
         """Add the gradients of samples from the errors behind a layer's gate and the values of their clean pass."""
         x, at_once = values[layer.layer.reads[0]], max(1, GRADIENT_ELEMENTS // layer.coordinates)
         for first in range(0, len(x), at_once):

@@ -6,7 +6,7 @@ import numpy as np
 
 from hil.training.graph.graph import Op
 from hil.training.reference.floats import F
-from hil.training.reference.formats.tflite8.fast import Own
+from hil.training.reference.formats.tflite8.fast import OwnWeights
 from hil.training.reference.formats.tflite8.loss import deltas
 from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.trained import DELTA_EXPONENT, TrainedLayer
@@ -15,11 +15,11 @@ from hil.training.reference.methods.zeroth_order import ZerothOrder
 from hil.training.reference.prng import words
 
 
-class DeepZero(ZerothOrder):
+class DeepZeroReference(ZerothOrder):
     """Coordinate-wise differences. A raised weight changes one output channel: only this one is computed again."""
 
     def estimate_samples(
-        self, some: Samples, own: list[Own | None], gradients: list[Gradient]
+        self, some: Samples, own: list[OwnWeights | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
         """As `TrainedGraph`."""
         values = self.forward.clean(some.images, own)
@@ -46,7 +46,7 @@ class DeepZero(ZerothOrder):
         active: np.ndarray,
         values: list[np.ndarray],
         labels: np.ndarray,
-        own: list[Own | None],
+        own: list[OwnWeights | None],
     ) -> np.ndarray:
         """Return the losses with each of these coordinates raised, float32 [coordinates], of one sample."""
         fast = layer.fast

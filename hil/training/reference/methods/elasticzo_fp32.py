@@ -16,12 +16,12 @@ from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.formats.float32.backward import errors_of
 from hil.training.reference.formats.float32.forward import Own, values_of
 from hil.training.reference.formats.float32.loss import logits_error
-from hil.training.reference.methods import Reference, Stage, StepOutcome, stage_bytes
+from hil.training.reference.methods import MethodReference, StepOutcome, TracedStage, stage_bytes
 
 GROUP = 32  # samples that are computed at a time
 
 
-class ElasticZoFp32(Reference):
+class ElasticZoFp32Reference(MethodReference):
     """The method, with its weights and its step counter.
 
     Args:
@@ -135,7 +135,9 @@ class ElasticZoFp32(Reference):
         found = [self._arithmetic.logits(part, own) for part in parts]
         return np.concatenate(found), np.zeros(len(images), np.int64)
 
-    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+    def trace(
+        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
+    ) -> list[TracedStage]:
         """Return the outputs of a sample, and the errors of the outputs that errors reach, from the last layer on."""
         images, labels = images[slot : slot + 1], np.asarray(labels[slot : slot + 1]).astype(np.intp)
         own, layers = self._own(weights), self.network.layers
@@ -147,5 +149,5 @@ class ElasticZoFp32(Reference):
             stages += [self._stage(layers[index].name, "error", whole) for index, whole in errors]
         return stages
 
-    def _stage(self, layer: str, what: str, values: np.ndarray) -> Stage:
-        return Stage(layer, what, stage_bytes(values, type=self.value_type), self.value_type)
+    def _stage(self, layer: str, what: str, values: np.ndarray) -> TracedStage:
+        return TracedStage(layer, what, stage_bytes(values, type=self.value_type), self.value_type)

@@ -13,17 +13,17 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.formats import kernels_of
 from hil.training.graph.graph import CHAINS, Graph
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.reference.arith import bits
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass
 from hil.training.reference.formats.bfp8.loss import integer_losses
-from hil.training.reference.methods import Reference, Stage, StepOutcome, stage_bytes
+from hil.training.reference.methods import MethodReference, StepOutcome, TracedStage, stage_bytes
 
 CHUNK = 256  # images of an evaluation at a time
 LARGEST = 127  # magnitude of a perturbed weight
 
 
-class ElasticZoInt8(Reference):
+class ElasticZoInt8Reference(MethodReference):
     """The method, with its weights and its step counter.
 
     Args:
@@ -35,9 +35,9 @@ class ElasticZoInt8(Reference):
         RigError: a partition of more tensors than the network has.
     """
 
-    settings: Settings
+    settings: ElasticZoSettings
 
-    def __init__(self, network: Graph, settings: Settings, arithmetic: NumpyArithmetic | None = None) -> None:
+    def __init__(self, network: Graph, settings: ElasticZoSettings, arithmetic: NumpyArithmetic | None = None) -> None:
         if settings.partition > len(network.trained):
             raise RigError(
                 f"setting partition is {settings.partition}: the network has {len(network.trained)} trained tensors, "
@@ -87,7 +87,9 @@ class ElasticZoInt8(Reference):
         clean = [self._forward(self.weights, part, False, self._layers) for part in parts]
         return np.concatenate([one.logits for one in clean]), np.concatenate([one.exponents for one in clean])
 
-    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+    def trace(
+        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
+    ) -> list[TracedStage]:
         """Return every stage of one sample: outputs, the logits' error, and the errors handed on."""
         if not self._together:
             images, labels, slot = images[slot : slot + 1], labels[slot : slot + 1], 0
@@ -145,6 +147,6 @@ class ElasticZoInt8(Reference):
         for index, z in enumerate(noise):
             self.weights[index] = self._arithmetic.zo_updated(perturbed[index], z, sign, shift, limit)
 
-    def _stage(self, layer: str, what: str, found: tuple[np.ndarray, np.ndarray], slot: int) -> Stage:
+    def _stage(self, layer: str, what: str, found: tuple[np.ndarray, np.ndarray], slot: int) -> TracedStage:
         data = stage_bytes(found[0][..., slot], found[1][slot], self.value_type)
-        return Stage(layer, what, data, self.value_type)
+        return TracedStage(layer, what, data, self.value_type)

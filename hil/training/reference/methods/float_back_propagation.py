@@ -13,18 +13,18 @@ import numpy as np
 
 from hil.training.graph.graph import Graph
 from hil.training.methods.backward_pass import check_passable
-from hil.training.methods.qzo_ff_settings import Settings
-from hil.training.methods.qzo_ff_tensors import TrainedTensor, trained_tensors
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
+from hil.training.methods.qzo_ff_tensors import QzoFfTensor, trained_tensors
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.forward import clamp
-from hil.training.reference.formats.float32.network import Network
-from hil.training.reference.methods import Reference, Stage, StepOutcome, stage_bytes
+from hil.training.reference.formats.float32.network import Float32Network
+from hil.training.reference.methods import MethodReference, StepOutcome, TracedStage, stage_bytes
 from hil.training.reference.methods.qzo_rates import Decay, Moments, rate
 
 LARGEST_CHANGE = 2.0**20  # of a weight
 
 
-class FloatBackPropagation(Reference):
+class FloatBackPropagation(MethodReference):
     """The method, with its weights, moments and step counter.
 
     Args:
@@ -37,13 +37,13 @@ class FloatBackPropagation(Reference):
     """
 
     value_type = "float32"
-    settings: Settings
+    settings: QzoFfSettings
 
     def __init__(
         self,
         network: Graph,
-        settings: Settings,
-        kind: Callable[[Graph, Sequence[TrainedTensor]], Network] = Network,
+        settings: QzoFfSettings,
+        kind: Callable[[Graph, Sequence[QzoFfTensor]], Float32Network] = Float32Network,
     ) -> None:
         self.graph = network
         self._network = kind(network, trained_tensors(network, settings))
@@ -57,8 +57,8 @@ class FloatBackPropagation(Reference):
         """The trained tensors, input to output, as they lie in the network file."""
         return [tensor.stored for tensor in self._tensors]
 
-    def configure(self, settings: Settings, first_step: int) -> None:
-        """As `Reference`; moments begin anew."""
+    def configure(self, settings: QzoFfSettings, first_step: int) -> None:
+        """As `MethodReference`; moments begin anew."""
         super().configure(settings, first_step)
         adamw = settings.optimizer == "adamw"
         self._moments = [Moments(tensor.values.size) for tensor in self._tensors] if adamw else []
@@ -103,10 +103,12 @@ class FloatBackPropagation(Reference):
         """Yield the weights of the one pass."""
         yield list(weights)
 
-    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+    def trace(
+        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
+    ) -> list[TracedStage]:
         """Return the output of every layer for one sample."""
         outputs = self._network.outputs(weights, images[slot : slot + 1])
         return [
-            Stage(layer.name, "output", stage_bytes(values, type=self.value_type), self.value_type)
+            TracedStage(layer.name, "output", stage_bytes(values, type=self.value_type), self.value_type)
             for layer, values in zip(self.graph.layers, outputs, strict=True)
         ]

@@ -12,19 +12,19 @@ from hil.errors import RigError
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.graph import POOLS, Format, Graph
 from hil.training.methods.backward_pass import BackwardPass
-from hil.training.methods.figures import Work
+from hil.training.methods.figures import StepWork
 from hil.training.methods.fqt_figures import step_work
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.methods.fqt_tensors import array_of, trained_tensors, with_arrays
 from hil.training.reference.floats import F
-from hil.training.reference.formats.affine8.errors import Errors, RunningRange
+from hil.training.reference.formats.affine8.errors import Affine8Errors, RunningRange
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
-from hil.training.reference.methods import Reference, Stage, StepFailed, StepOutcome, stage_bytes
-from hil.training.reference.methods.fqt_layers import Moments
-from hil.training.reference.methods.fqt_passes import Failure, Passes, Reached
-from hil.training.reference.methods.fqt_sparse import Share, count, kept
+from hil.training.reference.methods import MethodReference, StepFailed, StepOutcome, TracedStage, stage_bytes
+from hil.training.reference.methods.fqt_layers import GradientMoments
+from hil.training.reference.methods.fqt_passes import FqtPasses, Reached, StepFailure
+from hil.training.reference.methods.fqt_sparse import KeptShare, count, kept
 from hil.training.reference.methods.fqt_statistics import Statistics
-from hil.training.reference.methods.fqt_update import Gradient, updated
+from hil.training.reference.methods.fqt_update import LayerGradient, updated
 from hil.training.reference.methods.sample_gradients import SampleGradient, ShowsSampleGradients
 
 GROUP = 16  # samples that are computed at a time
@@ -43,12 +43,12 @@ class Summed:
     """
 
     loss: np.float32
-    gradients: dict[int, Gradient]
+    gradients: dict[int, LayerGradient]
     observed: dict[int, tuple[int, int]]
-    failure: Failure | None
+    failure: StepFailure | None
 
 
-class Fqt(Reference, ShowsSampleGradients):
+class FqtReference(MethodReference, ShowsSampleGradients):
     """The method, with its weights, its statistics and its step counter.
 
     Args:
@@ -60,9 +60,9 @@ class Fqt(Reference, ShowsSampleGradients):
     """
 
     arithmetic = NumpyArithmetic.name
-    settings: Settings
+    settings: FqtSettings
 
-    def __init__(self, network: Graph, settings: Settings) -> None:
+    def __init__(self, network: Graph, settings: FqtSettings) -> None:
         self.graph = with_scales(network)
         self.trained = settings.trained(network)
         if not self.trained:
@@ -83,10 +83,10 @@ class Fqt(Reference, ShowsSampleGradients):
         """The trained tensors, input to output (section 2)."""
         return [array_of(self.graph.layers[tensor.layer], tensor.part) for tensor in self._tensors]
 
-    def configure(self, settings: Settings, first_step: int) -> None:
-        """As `Reference`; statistics, the largest loss and running ranges begin anew."""
+    def configure(self, settings: FqtSettings, first_step: int) -> None:
+        """As `MethodReference`; statistics, the largest loss and running ranges begin anew."""
         super().configure(settings, first_step)
-        self._share, self._ranges = Share(settings), self._new_ranges()
+        self._share, self._ranges = KeptShare(settings), self._new_ranges()
         channels = [self.graph.layers[index].channels for index in self.trained]
         self._statistics = Statistics(channels, settings.statistics_momentum) if self._runs_statistics else None
 
@@ -132,18 +132,18 @@ class Fqt(Reference, ShowsSampleGradients):
         with np.errstate(over="ignore"):  # squares and changes beyond binary32: limited, or a failure
             summed = self._summed(images, labels)
             found = summed.failure or self._updated(summed.gradients, summed.observed, len(images))
-        if isinstance(found, Failure):
+        if isinstance(found, StepFailure):
             raise self._failed(step, found)
         self.graph = found
         loss = float(summed.loss)
         return StepOutcome(step, loss, 0.0, loss, 0.0, 0, self.digests())
 
-    def _failed(self, step: int, failure: Failure) -> StepFailed:
+    def _failed(self, step: int, failure: StepFailure) -> StepFailed:
         return StepFailed(step, self.graph.layers[failure.layer].name, failure.layer, failure.cause)
 
     def _summed(self, images: np.ndarray, labels: np.ndarray) -> Summed:
         """Take samples forward and backward."""
-        passes = Passes(self.graph, self._backward, self._ranges)
+        passes = FqtPasses(self.graph, self._backward, self._ranges)
         gradients, self._kept = self._zeros(), dict.fromkeys(self.trained, 0)
         observed = dict.fromkeys(self._observes, (LEAST, MOST))
         self._samples, total, failure = len(images), F(0), None
@@ -176,17 +176,17 @@ class Fqt(Reference, ShowsSampleGradients):
             for index, gradient in summed.gradients.items()
         ]
 
-    def last_work(self) -> Work | None:
+    def last_work(self) -> StepWork | None:
         """Return the passes of the last step if channels may be skipped."""
         return step_work(self.graph, self._backward, self._samples, self._kept) if self.settings.is_sparse else None
 
-    def _zeros(self) -> dict[int, Gradient]:
+    def _zeros(self) -> dict[int, LayerGradient]:
         found = {}
         for index in self.trained:
             layer = self.graph.layers[index]
             channels = layer.channels
             biases = np.zeros(channels, F) if self.settings.train_bias else None
-            found[index] = Gradient(np.zeros((channels, layer.taps), F), biases, np.zeros(channels, bool))
+            found[index] = LayerGradient(np.zeros((channels, layer.taps), F), biases, np.zeros(channels, bool))
         return found
 
     def _observe(self, values: Sequence[np.ndarray], observed: dict[int, tuple[int, int]]) -> None:
@@ -196,11 +196,11 @@ class Fqt(Reference, ShowsSampleGradients):
 
     def _add_gradients(
         self,
-        passes: Passes,
+        passes: FqtPasses,
         values: Sequence[np.ndarray],
         labels: np.ndarray,
         share: np.ndarray,
-        gradients: dict[int, Gradient],
+        gradients: dict[int, LayerGradient],
     ) -> None:
         """Take a group of samples through the backward pass."""
         moments, chosen = {}, {}
@@ -228,28 +228,32 @@ class Fqt(Reference, ShowsSampleGradients):
         return chosen
 
     def _take_moments(
-        self, statistics: Statistics, samples: int, moments: dict[int, Moments | None], chosen: dict[int, np.ndarray]
+        self,
+        statistics: Statistics,
+        samples: int,
+        moments: dict[int, GradientMoments | None],
+        chosen: dict[int, np.ndarray],
     ) -> None:
         """Take a group of samples into the statistics; a trained layer that no error reaches has none."""
         found, masks = [], []
         for index in self.trained:
             one, shape = moments.get(index), (samples, self.graph.layers[index].channels)
-            found.append(one or Moments(np.zeros(shape, F), np.zeros(shape, F)))
+            found.append(one or GradientMoments(np.zeros(shape, F), np.zeros(shape, F)))
             masks.append(chosen.get(index, np.zeros(shape, bool)))
         statistics.take(found, masks)
 
     def _updated(
-        self, gradients: dict[int, Gradient], observed: dict[int, tuple[int, int]], samples: int
-    ) -> Graph | Failure:
+        self, gradients: dict[int, LayerGradient], observed: dict[int, tuple[int, int]], samples: int
+    ) -> Graph | StepFailure:
         if self._statistics is not None:
             for gradient, part in zip(gradients.values(), self._statistics.parts, strict=True):
                 gradient.running = self._statistics.mean[part], self._statistics.square[part]
         found = updated(self.graph, gradients, observed, self.settings, samples)
-        return found if isinstance(found, Failure) else with_scales(found)
+        return found if isinstance(found, StepFailure) else with_scales(found)
 
     def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the logits of uint8 images, int8 or float32 [B, classes], and zeros for exponents: they have none."""
-        passes = Passes(self.graph, self._backward)
+        passes = FqtPasses(self.graph, self._backward)
         parts = (images[first : first + GROUP] for first in range(0, len(images), GROUP))
         return np.concatenate([passes.logits(passes.values(part)) for part in parts]), np.zeros(len(images), np.int64)
 
@@ -257,18 +261,22 @@ class Fqt(Reference, ShowsSampleGradients):
         """Yield the weights of the one pass."""
         yield list(weights)
 
-    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+    def trace(
+        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
+    ) -> list[TracedStage]:
         """Return the outputs of all layers, then the errors of the reached ones, from the last one down.
 
         All channels are kept, and errors have the ranges of the sample. An error that leaves its bounds ends the trace.
         """
         graph = with_arrays(self.graph, self._tensors, weights)
-        passes, one = Passes(graph, self._backward), slice(slot, slot + 1)
+        passes, one = FqtPasses(graph, self._backward), slice(slot, slot + 1)
         values, of_labels = passes.values(images[one]), np.asarray(labels[one]).astype(np.intp)
         stages = []
         for index, layer in enumerate(graph.layers):
             stored = passes.stored(index + 1, values)
-            stages.append(Stage(layer.name, "output", stage_bytes(stored, type=stored.dtype.name), stored.dtype.name))
+            stages.append(
+                TracedStage(layer.name, "output", stage_bytes(stored, type=stored.dtype.name), stored.dtype.name)
+            )
         for at in passes.walk(values, of_labels):
             if passes.failure is not None:
                 break
@@ -276,10 +284,10 @@ class Fqt(Reference, ShowsSampleGradients):
         return stages
 
 
-def _error_stage(layer: str, error: Errors | np.ndarray) -> Stage:
+def _error_stage(layer: str, error: Affine8Errors | np.ndarray) -> TracedStage:
     """Return the whole error of the output of a layer for the only sample."""
-    if not isinstance(error, Errors):
-        return Stage(layer, "error", stage_bytes(error[..., 0], type="float32"), "float32")
+    if not isinstance(error, Affine8Errors):
+        return TracedStage(layer, "error", stage_bytes(error[..., 0], type="float32"), "float32")
     scale = np.array(error.s[0], "<f4").tobytes()
     data = error.stored[0].tobytes() + scale + int(error.z[0]).to_bytes(2, "little", signed=True)
-    return Stage(layer, "error", data, scaled=True)
+    return TracedStage(layer, "error", data, scaled=True)

@@ -1,7 +1,7 @@
 """The layers of a network that FQT trains, format by format, behind one interface.
 
 Values and errors are in the form of their format: of `tflite8` and `affine8` whole numbers in float64 less their zero
-point, [B, H, W, C], and `Errors`; of `float32` float32 [H, W, C, B], both.
+point, [B, H, W, C], and `Affine8Errors`; of `float32` float32 [H, W, C, B], both.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from hil.training.graph.graph import Format, Graph, Node, Op
 from hil.training.graph.node import Affine8Node, Float32Node, Tflite8Node
 from hil.training.reference.floats import F
 from hil.training.reference.formats.affine8 import backward
-from hil.training.reference.formats.affine8.backward import Sums
-from hil.training.reference.formats.affine8.errors import Errors, joined, of_floats
-from hil.training.reference.formats.affine8.layer import Layer
+from hil.training.reference.formats.affine8.backward import ErrorSums
+from hil.training.reference.formats.affine8.errors import Affine8Errors, joined, of_floats
+from hil.training.reference.formats.affine8.layer import RunnableLayer
 from hil.training.reference.formats.float32 import backward as float32_backward
 from hil.training.reference.formats.float32 import forward as float32_forward
 from hil.training.reference.formats.tflite8.fast import FastLayer
@@ -28,14 +28,14 @@ LARGEST_MEAN, LARGEST_SQUARE = F(2.0**50), F(2.0**100)  # of the gradients of a 
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class GradientMoments:
     """Mean and mean square of the gradients of each channel of each sample, float32 [B, O]."""
 
     mean: np.ndarray
     square: np.ndarray
 
     @classmethod
-    def of(cls, mean: np.ndarray, square: np.ndarray) -> Moments:
+    def of(cls, mean: np.ndarray, square: np.ndarray) -> GradientMoments:
         """Return the moments within their limits."""
         return cls(np.clip(mean, -LARGEST_MEAN, LARGEST_MEAN), np.minimum(square, LARGEST_SQUARE))
 
@@ -70,7 +70,7 @@ class TrainingLayer(RunningLayer):
     def given(self, error: Any, reads: Sequence[np.ndarray], wanted: Sequence[bool]) -> list[Any]:
         """Return the error that it gives to each value that it reads; None if it is not wanted.
 
-        `Sums` are errors that have no scale yet.
+        `ErrorSums` are errors that have no scale yet.
 
         Args:
             error: after gate and selection.
@@ -81,7 +81,7 @@ class TrainingLayer(RunningLayer):
     @abstractmethod
     def add_gradients(
         self, error: Any, x: np.ndarray, of_weights: np.ndarray, of_biases: np.ndarray | None, wants_moments: bool
-    ) -> Moments | None:
+    ) -> GradientMoments | None:
         """Add the gradients of all samples in order to G float32 [O, K] and [O]; return their moments if wanted."""
 
 
@@ -90,33 +90,40 @@ class Affine8Layer(TrainingLayer):
 
     def __init__(self, graph: Graph, node: Affine8Node) -> None:
         super().__init__(node)
-        self._layer = Layer(graph, node)
+        self._layer = RunnableLayer(graph, node)
 
     def run(self, reads: Sequence[np.ndarray]) -> np.ndarray:
         """As `RunningLayer`."""
         return self._layer.run(reads)
 
-    def gated(self, error: Errors, out: np.ndarray) -> Errors:
+    def gated(self, error: Affine8Errors, out: np.ndarray) -> Affine8Errors:
         """As `TrainingLayer`."""
         gate = self._layer.gate(out)
         return error if gate is None else error.where(gate)
 
-    def norms(self, error: Errors) -> np.ndarray:
+    def norms(self, error: Affine8Errors) -> np.ndarray:
         """As `TrainingLayer`: whole numbers in float64."""
         norms: np.ndarray = np.abs(error.centred).sum(axis=(1, 2))
         return norms
 
-    def selected(self, error: Errors, kept: np.ndarray) -> Errors:
+    def selected(self, error: Affine8Errors, kept: np.ndarray) -> Affine8Errors:
         """As `TrainingLayer`."""
         return error.where(kept[:, None, None])
 
-    def given(self, error: Errors, reads: Sequence[np.ndarray], wanted: Sequence[bool]) -> list[Errors | Sums | None]:
+    def given(
+        self, error: Affine8Errors, reads: Sequence[np.ndarray], wanted: Sequence[bool]
+    ) -> list[Affine8Errors | ErrorSums | None]:
         """As `TrainingLayer`."""
         return backward.given(self._layer, error, reads, wanted)
 
     def add_gradients(
-        self, error: Errors, x: np.ndarray, of_weights: np.ndarray, of_biases: np.ndarray | None, wants_moments: bool
-    ) -> Moments | None:
+        self,
+        error: Affine8Errors,
+        x: np.ndarray,
+        of_weights: np.ndarray,
+        of_biases: np.ndarray | None,
+        wants_moments: bool,
+    ) -> GradientMoments | None:
         """As `TrainingLayer`."""
         found = backward.Gradients.of(self._layer, error, x)
         for c, weights in zip(found.c, found.weights(), strict=True):
@@ -128,7 +135,7 @@ class Affine8Layer(TrainingLayer):
             return None
         c, taps = found.c[:, None], F(of_weights.shape[1])
         sums, squares = found.sums_and_squares()
-        return Moments.of(c * (sums.astype(F) / taps), (c * c) * (squares.astype(F) / taps))
+        return GradientMoments.of(c * (sums.astype(F) / taps), (c * c) * (squares.astype(F) / taps))
 
 
 class Float32Layer(TrainingLayer):
@@ -166,7 +173,7 @@ class Float32Layer(TrainingLayer):
         of_weights: np.ndarray,
         of_biases: np.ndarray | None,
         wants_moments: bool,
-    ) -> Moments | None:
+    ) -> GradientMoments | None:
         """As `TrainingLayer`."""
         if of_biases is not None:
             for one in float32_backward.bias_gradients(error):
@@ -180,7 +187,7 @@ class Float32Layer(TrainingLayer):
         if not wants_moments:
             return None
         mean, square = (np.array(each) / F(of_weights.shape[1]) for each in zip(*moments, strict=True))
-        return Moments.of(mean, square)
+        return GradientMoments.of(mean, square)
 
 
 def _ordered(terms: np.ndarray) -> np.ndarray:
@@ -239,6 +246,6 @@ def input_value(graph: Graph, images: np.ndarray) -> np.ndarray:
 
 def sum_of(one: Any, other: Any, rounding: str) -> Any:
     """Return the sum of two errors of one value."""
-    if isinstance(one, Errors):
+    if isinstance(one, Affine8Errors):
         return joined(one, other, rounding)
     return float32_backward.joined(one, other)

@@ -11,8 +11,8 @@ import numpy as np
 from hil.training.graph.graph import Format, Graph
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.reference.floats import F, exp32
-from hil.training.reference.formats.affine8.backward import Sums
-from hil.training.reference.formats.affine8.errors import Errors, RunningRange, of_floats, of_sums
+from hil.training.reference.formats.affine8.backward import ErrorSums
+from hil.training.reference.formats.affine8.errors import Affine8Errors, RunningRange, of_floats, of_sums
 from hil.training.reference.formats.float32.loss import logits_error, losses
 from hil.training.reference.formats.tflite8.loss import cross_entropy
 from hil.training.reference.methods.fqt_layers import RunningLayer, TrainingLayer, input_value, running_layer, sum_of
@@ -21,7 +21,7 @@ SCALE_TOO_LARGE = 3  # the cause of a step that fails in a backward pass
 
 
 @dataclass(frozen=True)
-class Failure:
+class StepFailure:
     """Why a step fails: index of the layer, and the number of the cause (section 8)."""
 
     layer: int
@@ -44,7 +44,7 @@ class Reached:
     error: Any
 
 
-class Passes:
+class FqtPasses:
     """A network with the weights and scales of a step.
 
     Args:
@@ -62,7 +62,7 @@ class Passes:
     ) -> None:
         self.graph, self._backward, self._ranges = graph, backward, ranges or {}
         self.layers: list[RunningLayer] = [running_layer(graph, index) for index in range(len(graph.layers))]
-        self._failed: tuple[int, Failure] | None = None  # the first sample of the group that fails
+        self._failed: tuple[int, StepFailure] | None = None  # the first sample of the group that fails
 
     def values(self, images: np.ndarray) -> list[np.ndarray]:
         """Return all values, n + 1 of them, of uint8 images, each in the form of its format."""
@@ -121,7 +121,7 @@ class Passes:
 
     def _give(self, held: dict[int, Any], index: int, place: int, its: Any) -> None:
         """Give an error to a value that a layer reads."""
-        if isinstance(its, Sums):
+        if isinstance(its, ErrorSums):
             its = self._errors(index, place, its)
         self._note(index, its)
         value = self.layers[index].node.reads[place]
@@ -130,7 +130,7 @@ class Passes:
             self._note(index, its)
         held[value] = its
 
-    def _errors(self, index: int, place: int, sums: Sums) -> Errors:
+    def _errors(self, index: int, place: int, sums: ErrorSums) -> Affine8Errors:
         rounding = self.graph.affine_rounding
         if self._ranges:
             return self._ranges[index, place].of_sums(sums.acc, sums.c, rounding)
@@ -138,12 +138,12 @@ class Passes:
 
     def _note(self, index: int, error: Any) -> None:
         """Remember the first sample whose error has too large a scale; of one sample what comes first."""
-        if isinstance(error, Errors) and error.wrong.any():
+        if isinstance(error, Affine8Errors) and error.wrong.any():
             sample = int(np.argmax(error.wrong))
             if self._failed is None or sample < self._failed[0]:
-                self._failed = sample, Failure(index, SCALE_TOO_LARGE)
+                self._failed = sample, StepFailure(index, SCALE_TOO_LARGE)
 
     @property
-    def failure(self) -> Failure | None:
+    def failure(self) -> StepFailure | None:
         """Why the last walk failed, None if it did not."""
         return None if self._failed is None else self._failed[1]

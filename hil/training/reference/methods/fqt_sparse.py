@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.floats import F
 
 
-class Share:
+class KeptShare:
     """The share of the channels that is kept, which follows the loss; `configure` begins anew.
 
     Attributes:
         largest: L_max, the largest loss so far.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: FqtSettings) -> None:
         self.largest = F(0)
         self._least, self._most = F(settings.lambda_min), F(settings.lambda_max)
         self._ratio = settings.rate == "ratio"

@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from hil.training.reference.floats import F
-from hil.training.reference.methods.fqt_layers import Moments
+from hil.training.reference.methods.fqt_layers import GradientMoments
 
 MOST = F(2.0**24)  # samples that are counted
 
@@ -31,7 +31,7 @@ class Statistics:
         ends = accumulate(channels, initial=0)
         self.parts = [slice(first, end) for first, end in pairwise(ends)]
 
-    def take(self, moments: list[Moments], kept: list[np.ndarray]) -> None:
+    def take(self, moments: list[GradientMoments], kept: list[np.ndarray]) -> None:
         """Take in samples, one after the other: moments and bool [B, O] of each trained layer."""
         means = np.concatenate([one.mean for one in moments], axis=1)
         squares = np.concatenate([one.square for one in moments], axis=1)

@@ -9,9 +9,9 @@ import numpy as np
 from hil.training.graph.affine8 import F, params
 from hil.training.graph.graph import POOLS, Graph, Op, Parameters
 from hil.training.graph.node import Affine8Node, Affine8Parameters, WithBias
-from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.formats.affine8.rescale import quantized
-from hil.training.reference.methods.fqt_passes import Failure
+from hil.training.reference.methods.fqt_passes import StepFailure
 
 COLLAPSED, BEYOND, TOO_WIDE = 1, 2, 4  # causes of a step that fails
 LARGEST_WEIGHT = F(2.0**20)
@@ -22,7 +22,7 @@ SHARE = F(2.0**14)  # of one of the two values of an add
 
 
 @dataclass(eq=False)
-class Gradient:
+class LayerGradient:
     """What the samples of a step gave for a trained layer.
 
     Attributes:
@@ -37,7 +37,7 @@ class Gradient:
     kept: np.ndarray
     running: tuple[np.ndarray, np.ndarray] | None = None
 
-    def changes(self, settings: Settings, samples: int) -> tuple[np.ndarray, np.ndarray | None]:
+    def changes(self, settings: FqtSettings, samples: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Return d of the weights, float32 [O, K], and of the biases, float32 [O], for a step of so many samples."""
         u = F(1) if settings.gradient == "sum" else F(1) / F(samples)
         eta = F(settings.eta)
@@ -62,8 +62,12 @@ class Gradient:
 
 
 def updated(
-    graph: Graph, gradients: dict[int, Gradient], observed: dict[int, tuple[int, int]], settings: Settings, samples: int
-) -> Graph | Failure:
+    graph: Graph,
+    gradients: dict[int, LayerGradient],
+    observed: dict[int, tuple[int, int]],
+    settings: FqtSettings,
+    samples: int,
+) -> Graph | StepFailure:
     """Return the graph after a step, or why it fails.
 
     Args:
@@ -78,7 +82,7 @@ def updated(
     for index, gradient in gradients.items():
         found = _updated(graph.own[index], layers[index].op, gradient.changes(settings, samples))
         if isinstance(found, int):
-            return Failure(index, found)
+            return StepFailure(index, found)
         layers[index] = layers[index].with_own(found)
     return _with_ranges(replace(graph, layers=tuple(layers)), min(gradients), observed, settings)
 
@@ -112,7 +116,9 @@ def _beyond(numbers: np.ndarray) -> bool:
     return not bool(np.all(np.abs(numbers) <= LARGEST_WEIGHT))  # not-a-number compares false
 
 
-def _with_ranges(graph: Graph, first: int, observed: dict[int, tuple[int, int]], settings: Settings) -> Graph | Failure:
+def _with_ranges(
+    graph: Graph, first: int, observed: dict[int, tuple[int, int]], settings: FqtSettings
+) -> Graph | StepFailure:
     layers = list(graph.layers)
     scales = [graph.scale_of(value) for value in range(len(layers) + 1)]  # by value: the new ones of what was passed
     for index in range(first, len(layers)):
@@ -123,14 +129,14 @@ def _with_ranges(graph: Graph, first: int, observed: dict[int, tuple[int, int]],
         elif isinstance(layer, Affine8Node):
             low, high = _range(layer, *observed[index], _least_width(layer, reads), settings)
             if not high - low <= WIDEST:
-                return Failure(index, TOO_WIDE)
+                return StepFailure(index, TOO_WIDE)
             layers[index] = replace(layer, low=float(low), high=float(high))
             scales[index + 1] = float(params(low, high)[0])
     return replace(graph, layers=tuple(layers))
 
 
 def _range(
-    layer: Affine8Node, lo: int, hi: int, least: np.float32, settings: Settings
+    layer: Affine8Node, lo: int, hi: int, least: np.float32, settings: FqtSettings
 ) -> tuple[np.float32, np.float32]:
     """Return the ends of the new range of an output whose stored values reached from lo to hi."""
     low, high, s = F(layer.low), F(layer.high), F(layer.scale)

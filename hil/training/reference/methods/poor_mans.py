@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from hil.training.reference.floats import F
-from hil.training.reference.formats.tflite8.fast import Own
+from hil.training.reference.formats.tflite8.fast import OwnWeights
 from hil.training.reference.formats.tflite8.loss import deltas
 from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.trained import DELTA_EXPONENT, TrainedLayer
@@ -21,7 +21,7 @@ class PoorMans(ZerothOrder):
     """Randomized gradient estimation by perturbed weights or nodes, layer by layer or all at once."""
 
     def estimate_samples(
-        self, some: Samples, own: list[Own | None], gradients: list[Gradient]
+        self, some: Samples, own: list[OwnWeights | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
         """As `TrainedGraph`."""
         values = self.forward.clean(some.images, own)
@@ -43,7 +43,7 @@ class PoorMans(ZerothOrder):
         group: list[TrainedLayer],
         values: list[np.ndarray],
         clean: np.ndarray,
-        own: list[Own | None],
+        own: list[OwnWeights | None],
     ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
         """Run all queries that perturb a group of layers.
 
@@ -74,8 +74,8 @@ class PoorMans(ZerothOrder):
         return sums, magnitude, np.concatenate(losses, axis=1)
 
     def _perturbed(
-        self, group: list[TrainedLayer], noise: list[np.ndarray], sign: int, own: list[Own | None]
-    ) -> tuple[list[Own | None], dict[int, np.ndarray]]:
+        self, group: list[TrainedLayer], noise: list[np.ndarray], sign: int, own: list[OwnWeights | None]
+    ) -> tuple[list[OwnWeights | None], dict[int, np.ndarray]]:
         """Return the weights of all layers and the noise of the nodes, with `sign` times the noise."""
         chosen, nodes = list(own), {}
         for layer, drawn in zip(group, noise, strict=True):

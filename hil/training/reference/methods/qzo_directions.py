@@ -11,7 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import LARGEST_Z
 from hil.training.reference.prng import ENTRIES, mix32, perturbation, start_state, words
 
@@ -37,14 +37,14 @@ def table(distribution: str) -> np.ndarray:
     return np.array([-z for z in reversed(upper)] + upper, np.int8)
 
 
-def signed_pool(settings: Settings, step: int) -> np.ndarray:
+def signed_pool(settings: QzoFfSettings, step: int) -> np.ndarray:
     """Return what a field of nine bits stands for, int16 [512, 4]: the entries of a pool, then their negatives."""
     drawn = words(start_state(settings.seed, step, 0), ENTRIES)
     entries = table(settings.distribution).astype(np.int16)[drawn.astype("<u4").view(np.uint8).reshape(ENTRIES, 4)]
     return np.concatenate([entries, -entries])
 
 
-def direction(pool: np.ndarray, settings: Settings, step: int, number: int, tensor: int, size: int) -> np.ndarray:
+def direction(pool: np.ndarray, settings: QzoFfSettings, step: int, number: int, tensor: int, size: int) -> np.ndarray:
     """Return z of a direction in a tensor, int16 [size].
 
     Args:
@@ -59,7 +59,7 @@ def direction(pool: np.ndarray, settings: Settings, step: int, number: int, tens
 
 
 @dataclass(frozen=True)
-class Gradient:
+class DirectionGradient:
     """The sum of the signed directions of a tensor, and their mean in the numbers of a direction (section 5).
 
     Attributes:
@@ -73,7 +73,7 @@ class Gradient:
     directions: int
 
     @classmethod
-    def of(cls, signs: list[int], directions: list[np.ndarray]) -> Gradient:
+    def of(cls, signs: list[int], directions: list[np.ndarray]) -> DirectionGradient:
         """Return that of directions int16 [size] with their signs."""
         m = len(signs)
         total = np.zeros(directions[0].shape, np.int16)  # |G| is at most 127 * 127
@@ -99,7 +99,7 @@ class Momentum:
         self.v = self.v + (by if mask is None else by * mask)
 
 
-def mask_of(magnitudes: np.ndarray, settings: Settings, tensor: int, threshold: float) -> np.ndarray:
+def mask_of(magnitudes: np.ndarray, settings: QzoFfSettings, tensor: int, threshold: float) -> np.ndarray:
     """Return which weights of a tensor are updated, bool [size]; `sparse` is not off.
 
     Args:

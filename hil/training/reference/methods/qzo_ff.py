@@ -19,17 +19,17 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.formats import kernels_of
 from hil.training.graph.graph import Graph
-from hil.training.methods.qzo_ff_settings import Settings
-from hil.training.methods.qzo_ff_tensors import TrainedTensor, trained_tensors
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
+from hil.training.methods.qzo_ff_tensors import QzoFfTensor, trained_tensors
 from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.loss import summed
-from hil.training.reference.methods import Reference, Stage, StepOutcome, stage_bytes
-from hil.training.reference.methods.qzo_directions import Gradient, Momentum, direction, mask_of, signed_pool
+from hil.training.reference.methods import MethodReference, StepOutcome, TracedStage, stage_bytes
+from hil.training.reference.methods.qzo_directions import DirectionGradient, Momentum, direction, mask_of, signed_pool
 from hil.training.reference.methods.qzo_rates import Decay, Moments, rate
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnDirections:
     """The directions of a step: of every trained tensor one after the other, that of sharpness last; its sign."""
 
     step: int
@@ -37,7 +37,7 @@ class Drawn:
     sharpness_sign: int = 0
 
 
-class QzoFf(Reference):
+class QzoFfReference(MethodReference):
     """The method, with its weights, momentum, moments and step counter.
 
     Args:
@@ -46,13 +46,13 @@ class QzoFf(Reference):
         kind: makes the network of graph and trained tensors; that of the format in NumPy where none is given.
     """
 
-    settings: Settings
+    settings: QzoFfSettings
 
     def __init__(
         self,
         network: Graph,
-        settings: Settings,
-        kind: Callable[[Graph, Sequence[TrainedTensor]], Any] | None = None,
+        settings: QzoFfSettings,
+        kind: Callable[[Graph, Sequence[QzoFfTensor]], Any] | None = None,
     ) -> None:
         self.graph = network
         trained = trained_tensors(network, settings)
@@ -68,8 +68,8 @@ class QzoFf(Reference):
         """The trained tensors, input to output, as they lie in the network file."""
         return [tensor.stored for tensor in self._tensors]
 
-    def configure(self, settings: Settings, first_step: int) -> None:
-        """As `Reference`; momentum, moments and masks begin anew."""
+    def configure(self, settings: QzoFfSettings, first_step: int) -> None:
+        """As `MethodReference`; momentum, moments and masks begin anew."""
         super().configure(settings, first_step)
         for tensor in self._tensors:
             tensor.configure(settings)
@@ -78,7 +78,7 @@ class QzoFf(Reference):
         self._moments = [Moments(size) for size in sizes] if settings.optimizer == "adamw" else []
         self._decay = Decay(settings)
         self._masks: list[np.ndarray | None] = []  # until the first step
-        self._last: Drawn | None = None
+        self._last: DrawnDirections | None = None
 
     def state(self) -> dict[str, np.ndarray]:
         """Return what decides later steps beside the weights: momentum, moments and masks, by name."""
@@ -116,8 +116,8 @@ class QzoFf(Reference):
         if sharpness is not None:
             self._sharpen(directions, sharpness, -sharpness_sign)
         signs = [_sign(*pair) for pair in pairs]
-        self._update(step, [Gradient.of(signs, each[: len(signs)]) for each in directions])
-        self._last = Drawn(step, directions, sharpness_sign)
+        self._update(step, [DirectionGradient.of(signs, each[: len(signs)]) for each in directions])
+        self._last = DrawnDirections(step, directions, sharpness_sign)
         plus, minus = (float(summed(np.array(losses, F), F(0))) for losses in zip(*pairs, strict=True))
         return StepOutcome(step, plus, minus, plus, minus, int(np.sign(sum(signs))), self.digests())
 
@@ -150,11 +150,13 @@ class QzoFf(Reference):
         """Return the logits of uint8 images, int8 or float32 [B, classes], and zeros for exponents: they have none."""
         return self._network.logits(images), np.zeros(len(images), np.int64)
 
-    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+    def trace(
+        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
+    ) -> list[TracedStage]:
         """Return the output of every layer for one sample."""
         outputs = self._network.outputs(weights, images[slot : slot + 1])
         return [
-            Stage(layer.name, "output", stage_bytes(values, type=self.value_type), self.value_type)
+            TracedStage(layer.name, "output", stage_bytes(values, type=self.value_type), self.value_type)
             for layer, values in zip(self.graph.layers, outputs, strict=True)
         ]
 
@@ -208,7 +210,7 @@ class QzoFf(Reference):
         for tensor, mine in zip(self._tensors, directions, strict=True):
             tensor.sharpened(mine[number], sign)
 
-    def _update(self, step: int, gradients: list[Gradient]) -> None:
+    def _update(self, step: int, gradients: list[DirectionGradient]) -> None:
         """Step down the gradients of all tensors, which are 0 where nothing is updated."""
         eta = rate(self.settings, step)
         self._decay.advance()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.reference.floats import F
 
 PI = F(float.fromhex("0x1.921fb6p+1"))
@@ -20,7 +20,7 @@ SINE_TERMS = [
 SMALLEST_ROOT = F(float.fromhex("0x1.5798eep-27"))  # e, 1e-8
 
 
-def rate(settings: Settings, step: int) -> np.float32:
+def rate(settings: QzoFfSettings, step: int) -> np.float32:
     """Return eta_t: warm-up, then constant, or half a cosine."""
     eta, eta_min, warmup, steps = F(settings.eta), F(settings.eta_min), settings.warmup, settings.steps
     if step < warmup:
@@ -42,7 +42,7 @@ def rate(settings: Settings, step: int) -> np.float32:
 class Decay:
     """The powers of both betas, which correct the moments, since `configure`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: QzoFfSettings) -> None:
         self.beta1, self.beta2 = F(settings.beta1), F(settings.beta2)
         self._p1 = self._p2 = F(1)
         self.c1 = self.c2 = F(1)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hil.training.graph.graph import Graph, Op
-from hil.training.methods.figures import Work
+from hil.training.methods.figures import StepWork
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.tinytrain_costs import Costs
 from hil.training.reference.floats import F
-from hil.training.reference.formats.tflite8.backward import BackwardPass, Errors
+from hil.training.reference.formats.tflite8.backward import ErrorPass, Tflite8Errors
 from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods import StepOutcome
 from hil.training.reference.methods.back_propagation import BackPropagation
@@ -21,7 +21,7 @@ LEAST_POWER, LARGEST_POWER = -60, 0  # of v, so that v * v is normal or 0
 MOST_NAMED = 16  # channels of a layer that a remark names one by one
 
 
-class TinyTrain(BackPropagation):
+class TinyTrainReference(BackPropagation):
     """Back-propagation in the layers and channels that the first steps choose.
 
     Attributes:
@@ -43,7 +43,7 @@ class TinyTrain(BackPropagation):
         self.costs = Costs(self.graph, settings)
         self.information = {index: np.zeros(one.channels, F) for index, one in self.costs.candidates.items()}
         self.chosen: dict[int, np.ndarray] = {}
-        self._work: Work | None = None
+        self._work: StepWork | None = None
         self._completed = 0
 
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
@@ -55,14 +55,14 @@ class TinyTrain(BackPropagation):
             self._choose()
         return outcome
 
-    def last_work(self) -> Work | None:
+    def last_work(self) -> StepWork | None:
         """Return the passes of the last step: its samples decide how far the errors go."""
         return self._work
 
     def _choose(self) -> None:
         chosen = self.costs.choose(self.scores())
         self.chosen = {index: self._kept(index) for index in chosen}
-        self._short = BackwardPass(self.graph, self.forward.layers, chosen[0])
+        self._short = ErrorPass(self.graph, self.forward.layers, chosen[0])
 
     def scores(self) -> Mapping[int, np.float32]:
         """Return s of each candidate by its index (section 4)."""
@@ -86,16 +86,18 @@ class TinyTrain(BackPropagation):
         largest = np.argsort(-self.information[index], kind="stable")
         return np.sort(largest[: self.costs.candidates[index].kept])
 
-    def _way(self) -> BackwardPass:
+    def _way(self) -> ErrorPass:
         return self._short if self.chosen else self.backward
 
-    def _take(self, layer: TrainedLayer, errors: Errors, values: Sequence[np.ndarray], gradient: Gradient) -> None:
+    def _take(
+        self, layer: TrainedLayer, errors: Tflite8Errors, values: Sequence[np.ndarray], gradient: Gradient
+    ) -> None:
         if layer.index in self.chosen:
             super()._take(layer, errors, values, gradient)
         elif not self.chosen:
             self._add_information(layer.index, errors, values[layer.index + 1][:, 0])
 
-    def _add_information(self, index: int, errors: Errors, out: np.ndarray) -> None:
+    def _add_information(self, index: int, errors: Tflite8Errors, out: np.ndarray) -> None:
         """Add v * v of samples in their order (section 3), with outputs less their zero point [N, oh, ow, O]."""
         u = np.einsum("nhwo,nhwo->no", out, errors.values, dtype=np.float64).astype(np.int64)  # exact: below 2^31
         powers = np.clip(self.backward.chain.of_value[index + 1].j + errors.exponents, LEAST_POWER, LARGEST_POWER)

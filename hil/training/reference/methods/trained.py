@@ -15,7 +15,7 @@ from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.arith import bits
 from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.factors import slopes
-from hil.training.reference.formats.tflite8.fast import EXACT_FLOAT32, FastLayer, Own, bias_steps
+from hil.training.reference.formats.tflite8.fast import EXACT_FLOAT32, FastLayer, OwnWeights, bias_steps
 from hil.training.reference.methods.update import LARGEST_BIAS, LARGEST_WEIGHT, lowered, steps
 
 DELTA_EXPONENT = -16
@@ -56,11 +56,11 @@ class TrainedLayer:
         if self.trains_bias:
             self.bias = np.clip(self.bias, -LARGEST_BIAS, LARGEST_BIAS)
 
-    def own(self) -> Own:
+    def own(self) -> OwnWeights:
         """Return what a clean pass multiplies by."""
         return self.fast.own(self.weights.ravel(), self.bias, self.fast.float_type(self.weights, self.bias))
 
-    def perturbed(self, noise: np.ndarray) -> Own:
+    def perturbed(self, noise: np.ndarray) -> OwnWeights:
         """Return what passes with noise on the coordinates, int8 [N, Q, coordinates], multiply by."""
         dtype = self.fast.float_type(self.weights, self.bias)
         weights, bias = self.weights.ravel().astype(dtype), self.bias.astype(dtype)

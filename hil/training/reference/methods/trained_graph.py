@@ -14,11 +14,11 @@ from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.floats import F
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
-from hil.training.reference.formats.tflite8.fast import Own
+from hil.training.reference.formats.tflite8.fast import OwnWeights
 from hil.training.reference.formats.tflite8.loss import cross_entropy, summed
 from hil.training.reference.formats.tflite8.passes import Passes
 from hil.training.reference.gradient import Gradient
-from hil.training.reference.methods import Reference, Stage, StepOutcome, stage_bytes
+from hil.training.reference.methods import MethodReference, StepOutcome, TracedStage, stage_bytes
 from hil.training.reference.methods.trained import TrainedLayer
 
 CHUNK = 64  # images of an evaluation at a time
@@ -43,7 +43,7 @@ class Estimate:
     minus: np.float32
 
 
-class TrainedGraph(Reference):
+class TrainedGraph(MethodReference):
     """A method that trains a graph, with its weights and its step counter.
 
     Args:
@@ -100,7 +100,7 @@ class TrainedGraph(Reference):
 
     @abstractmethod
     def estimate_samples(
-        self, some: Samples, own: list[Own | None], gradients: list[Gradient]
+        self, some: Samples, own: list[OwnWeights | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradients of some samples of a step, with the weights of all layers.
 
@@ -128,7 +128,9 @@ class TrainedGraph(Reference):
         """Yield the weights of the clean pass: of a layer-wise step no other pass begins at the input."""
         yield list(weights)
 
-    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+    def trace(
+        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
+    ) -> list[TracedStage]:
         """Return the output of every layer for one sample."""
         left = iter(weights)
         own = list(self._frozen)
@@ -138,7 +140,7 @@ class TrainedGraph(Reference):
             own[layer.index] = layer.fast.own(given.ravel(), bias, layer.fast.float_type(given, bias))
         values = self.forward.clean(images[slot : slot + 1], own)[1:]
         return [
-            Stage(layer.name, "output", stage_bytes(_stored(value, layer.zero)))
+            TracedStage(layer.name, "output", stage_bytes(_stored(value, layer.zero)))
             for layer, value in zip(self.graph.nodes(Tflite8Node), values, strict=True)
         ]
 
@@ -152,14 +154,14 @@ class TrainedGraph(Reference):
         )
         return np.broadcast_to(losses, (len(losses), passes))
 
-    def own_now(self) -> list[Own | None]:
+    def own_now(self) -> list[OwnWeights | None]:
         """Return the weights of all layers as they are now."""
         own = list(self._frozen)
         for layer in self.trained:
             own[layer.index] = layer.own()
         return own
 
-    def _own(self, index: int) -> Own | None:
+    def _own(self, index: int) -> OwnWeights | None:
         own, fast = self.graph.own_of(Tflite8Parameters).get(index), self.forward.layers[index]
         return None if own is None else fast.own(own.weights.ravel(), own.bias, fast.float_type(own.weights, own.bias))
 

@@ -17,7 +17,7 @@ from hil.threads import ThreadPool
 from hil.training.graph.file import decode, encode
 from hil.training.graph.graph import CHAINS, Graph, Node
 from hil.training.methods import METHODS, Method
-from hil.training.methods.settings import OF_TRIAL, Setting
+from hil.training.methods.settings import OF_TRIAL, MethodSetting
 from hil.training.reference.methods import StepFailed, reference_of
 from hil.training.trial.board_step import BoardSteps
 from hil.training.trial.difference import differing_tensors, differing_terms
@@ -156,7 +156,7 @@ def _settings(method: Method, rng: random.Random) -> dict[str, Any]:
     return {name: _value(table[name], rng) for name in names}
 
 
-def _value(setting: Setting, rng: random.Random) -> Any:
+def _value(setting: MethodSetting, rng: random.Random) -> Any:
     if setting.words:
         return rng.choice(setting.words)
     if setting.limits is None:

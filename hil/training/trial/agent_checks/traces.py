@@ -8,7 +8,7 @@ import numpy as np
 import xxhash
 
 from hil.errors import DeviceFault
-from hil.training.reference.methods import Stage
+from hil.training.reference.methods import TracedStage
 from hil.training.trial.agent_checks.refused import expect
 from hil.training.trial.device import ALL_STAGES
 from hil.training.trial.lockstep import LockStep
@@ -40,7 +40,7 @@ def _compare_digests(trial: LockStep, weights: Sequence[np.ndarray]) -> None:
 
 def compare_trace(
     trial: LockStep, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray
-) -> tuple[list[int], list[Stage]]:
+) -> tuple[list[int], list[TracedStage]]:
     """Trace the last sample of a batch that the slots hold; return the stages that the board shows, and all stages.
 
     Raises:
@@ -58,7 +58,7 @@ def compare_trace(
     return shown, stages
 
 
-def _fetch(trial: LockStep, index: int, stage: Stage, images: np.ndarray, labels: np.ndarray) -> None:
+def _fetch(trial: LockStep, index: int, stage: TracedStage, images: np.ndarray, labels: np.ndarray) -> None:
     """Fetch a stage from its first byte and from its middle."""
     trial.device.samples(images, labels)  # a sample that is consumed is gone
     if trial.device.stage(len(images) - 1, index, len(stage.data)) != stage.data:

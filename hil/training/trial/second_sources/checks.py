@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hil.dut import CoreProbe
 from hil.link.replies import CountedWork, Stepped
-from hil.training.methods.figures import Work as StepWork
+from hil.training.methods.figures import StepWork
 from hil.training.trial.second_sources.clock import BOARD_CLOCK, HostClock
 from hil.training.trial.second_sources.counter import (
     BESIDE,

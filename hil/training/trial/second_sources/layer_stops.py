@@ -42,7 +42,7 @@ def check_layers(trial: LockStep) -> None:
     if trial.checks.counter is None or probe_check is None or not functions:
         return
     dwt = prepared.board.counter == "dwt"
-    watch = _Watch(probe_check.probe, functions, dwt)
+    watch = _CallWatch(probe_check.probe, functions, dwt)
     with ThreadPool(max_workers=1) as worker:
         pending = worker.submit(watch.run)
         try:
@@ -66,7 +66,7 @@ def layer_functions(image: Image, network: Graph) -> tuple[int, ...]:
     return tuple(address for address in found if address is not None) if None not in found else ()
 
 
-class _Watch:
+class _CallWatch:
     """Watches the calls of layers in a thread.
 
     Attributes:

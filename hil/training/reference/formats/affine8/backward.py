@@ -9,8 +9,8 @@ import numpy as np
 
 from hil.training.graph.graph import Op
 from hil.training.reference.floats import F
-from hil.training.reference.formats.affine8.errors import Errors
-from hil.training.reference.formats.affine8.layer import Layer
+from hil.training.reference.formats.affine8.errors import Affine8Errors
+from hil.training.reference.formats.affine8.layer import RunnableLayer
 from hil.training.reference.formats.affine8.windows import columns, spans, taps, under_tap, unpadded
 
 SLOPE_UNIT = F(2.0**-7)
@@ -18,17 +18,19 @@ EXACT = 2.0**53
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class ErrorSums:
     """The error of a value before it has a scale: whole numbers in float64 [B, H, W, C], each worth c float32 [B]."""
 
     acc: np.ndarray
     c: np.ndarray
 
 
-Given = Sums | Errors
+Given = ErrorSums | Affine8Errors
 
 
-def given(layer: Layer, error: Errors, reads: Sequence[np.ndarray], wanted: Sequence[bool]) -> list[Given | None]:
+def given(
+    layer: RunnableLayer, error: Affine8Errors, reads: Sequence[np.ndarray], wanted: Sequence[bool]
+) -> list[Given | None]:
     """Return the error that a layer gives to each value that it reads, None to those that are not wanted.
 
     Args:
@@ -43,21 +45,21 @@ def given(layer: Layer, error: Errors, reads: Sequence[np.ndarray], wanted: Sequ
     if node.op is Op.MULTIPLY:
         a, b = reads
         return [
-            Sums(e * b, error.s * layer.s_x[1]) if wanted[0] else None,
-            Sums((e * a).sum(axis=(1, 2), keepdims=True), error.s * layer.s_x[0]) if wanted[1] else None,
+            ErrorSums(e * b, error.s * layer.s_x[1]) if wanted[0] else None,
+            ErrorSums((e * a).sum(axis=(1, 2), keepdims=True), error.s * layer.s_x[0]) if wanted[1] else None,
         ]
     if not wanted[0]:
         return [None]
     if node.op is Op.HARD_SWISH:
-        return [Sums(e * layer.slopes[layer.table_index(reads[0])], error.s * SLOPE_UNIT)]
+        return [ErrorSums(e * layer.slopes[layer.table_index(reads[0])], error.s * SLOPE_UNIT)]
     if node.op is Op.MAX_POOL:
         return [replace(error, centred=_to_first_maximum(layer, e, reads[0]))]
     if node.op is Op.AVERAGE_POOL:
         return [replace(error, centred=_to_window(layer, e), s=error.s / F(node.kernel[0] * node.kernel[1]))]
-    return [Sums(_input_sums(layer, e), layer.s_w * error.s)]
+    return [ErrorSums(_input_sums(layer, e), layer.s_w * error.s)]
 
 
-def _to_first_maximum(layer: Layer, e: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _to_first_maximum(layer: RunnableLayer, e: np.ndarray, x: np.ndarray) -> np.ndarray:
     places = layer.places(x)
     largest, node = np.maximum.reduce(places), layer.node
     total = np.zeros((len(e), *spans(node), e.shape[3]))
@@ -69,7 +71,7 @@ def _to_first_maximum(layer: Layer, e: np.ndarray, x: np.ndarray) -> np.ndarray:
     return unpadded(node, total)
 
 
-def _to_window(layer: Layer, e: np.ndarray) -> np.ndarray:
+def _to_window(layer: RunnableLayer, e: np.ndarray) -> np.ndarray:
     node = layer.node
     total = np.zeros((len(e), *spans(node), e.shape[3]))
     for ky, kx in taps(node):
@@ -77,7 +79,7 @@ def _to_window(layer: Layer, e: np.ndarray) -> np.ndarray:
     return unpadded(node, total)
 
 
-def _input_sums(layer: Layer, e: np.ndarray) -> np.ndarray:
+def _input_sums(layer: RunnableLayer, e: np.ndarray) -> np.ndarray:
     """Return the sums over taps and output channels that use each input, [B, H, W, C]."""
     node, weights = layer.node, layer.weights
     if node.op in (Op.FULLY_CONNECTED, Op.POINTWISE):
@@ -117,7 +119,7 @@ class Gradients:
     x: np.ndarray
 
     @classmethod
-    def of(cls, layer: Layer, error: Errors, x: np.ndarray) -> Gradients:
+    def of(cls, layer: RunnableLayer, error: Affine8Errors, x: np.ndarray) -> Gradients:
         """Return the gradients of the error of a layer's output, after gate and selection, and the value it reads."""
         node, e = layer.node, error.centred.reshape(len(x), -1, layer.node.channels)
         outer = False

@@ -16,7 +16,7 @@ SHARE = F(2.0**14)  # of one of two errors that are added
 
 
 @dataclass(frozen=True, eq=False)
-class Errors:
+class Affine8Errors:
     """The errors of a value for each sample.
 
     Attributes:
@@ -32,7 +32,7 @@ class Errors:
     wrong: np.ndarray
 
     @classmethod
-    def of(cls, centred: np.ndarray, s: np.ndarray, z: np.ndarray, wrong: np.ndarray | None = None) -> Errors:
+    def of(cls, centred: np.ndarray, s: np.ndarray, z: np.ndarray, wrong: np.ndarray | None = None) -> Affine8Errors:
         """Return errors of these scales, which are checked."""
         beyond = ~(s <= LARGEST_SCALE)
         wrong = beyond if wrong is None else wrong | beyond
@@ -47,7 +47,7 @@ class Errors:
         q: np.ndarray = self.centred + _by_sample(self.z, self.centred)
         return q.astype(np.int8)
 
-    def where(self, open: np.ndarray) -> Errors:
+    def where(self, open: np.ndarray) -> Affine8Errors:
         """Return the errors that stay where a gate is open, bool [B, H, W, C] or what broadcasts to it; else 0."""
         return replace(self, centred=self.centred * open)
 
@@ -64,17 +64,17 @@ def _extremes(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum(rows.min(axis=1), zero), np.maximum(rows.max(axis=1), zero)
 
 
-def of_floats(x: np.ndarray, rounding: str) -> Errors:
+def of_floats(x: np.ndarray, rounding: str) -> Affine8Errors:
     """Return binary32 errors [B, H, W, C] as errors."""
     low, high = _extremes(x)
     zero = high - low < NARROWEST
     s, j, z = params(np.where(zero, F(0), low), np.where(zero, F(1), high), rounding)
     q = quantized(x, _by_sample(j, x), _by_sample(z, x), rounding)
     centred = np.where(_by_sample(zero, x), 0, q - _by_sample(z, x)).astype(np.float64)
-    return Errors.of(centred, np.where(zero, F(0), s), np.where(zero, 0, z))
+    return Affine8Errors.of(centred, np.where(zero, F(0), s), np.where(zero, 0, z))
 
 
-def of_sums(acc: np.ndarray, c: np.ndarray, rounding: str) -> Errors:
+def of_sums(acc: np.ndarray, c: np.ndarray, rounding: str) -> Affine8Errors:
     """Return int32 sums as errors: acc whole numbers in float64 [B, H, W, C], each worth c float32 [B]."""
     lo, hi = _extremes(acc)
     d = hi - lo
@@ -91,10 +91,10 @@ def of_sums(acc: np.ndarray, c: np.ndarray, rounding: str) -> Errors:
     return _nonzero(centred, s, z, zero)
 
 
-def _nonzero(centred: np.ndarray, s: np.ndarray, z: np.ndarray, zero: np.ndarray) -> Errors:
+def _nonzero(centred: np.ndarray, s: np.ndarray, z: np.ndarray, zero: np.ndarray) -> Affine8Errors:
     if zero.any():
         centred = np.where(_by_sample(zero, centred), 0.0, centred)
-    return Errors.of(centred, np.where(zero, F(0), s), np.where(zero, 0, z).astype(np.int64))
+    return Affine8Errors.of(centred, np.where(zero, F(0), s), np.where(zero, 0, z).astype(np.int64))
 
 
 class RunningRange:
@@ -104,7 +104,7 @@ class RunningRange:
         self.low = self.high = F(0)
         self._momentum = F(momentum)
 
-    def of_sums(self, acc: np.ndarray, c: np.ndarray, rounding: str) -> Errors:
+    def of_sums(self, acc: np.ndarray, c: np.ndarray, rounding: str) -> Affine8Errors:
         """Return sums as errors, as the function of this name does, one sample after the other."""
         lo, hi = _extremes(acc)
         s, z = np.zeros(len(acc), F), np.zeros(len(acc), np.int64)
@@ -129,7 +129,7 @@ class RunningRange:
         return s, z
 
 
-def joined(one: Errors, other: Errors, rounding: str) -> Errors:
+def joined(one: Affine8Errors, other: Affine8Errors, rounding: str) -> Affine8Errors:
     """Return the sum of two errors of one value."""
     both = (one.s != 0) & (other.s != 0)
     largest = np.where(both, np.maximum(one.s, other.s), F(1))
@@ -137,7 +137,7 @@ def joined(one: Errors, other: Errors, rounding: str) -> Errors:
     acc = sum(error.centred * _by_sample(share, one.centred) for error, share in zip((one, other), shares, strict=True))
     found = of_sums(np.where(_by_sample(both, acc), acc, 0.0), np.where(both, largest / SHARE, F(0)), rounding)
     alone = np.where(_by_sample(one.s != 0, acc), one.centred, other.centred)
-    return Errors.of(
+    return Affine8Errors.of(
         np.where(_by_sample(both, acc), found.centred, alone),
         np.where(both, found.s, np.where(one.s != 0, one.s, other.s)),
         np.where(both, found.z, np.where(one.s != 0, one.z, other.z)),

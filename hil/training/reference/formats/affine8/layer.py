@@ -20,7 +20,7 @@ SLOPE_ONE = 128.0  # of a hard_swish
 LEAST = -1000.0  # less than any value: the padding never wins
 
 
-class Layer:
+class RunnableLayer:
     """A layer, ready to run. Values are whole numbers in float64 less their zero point, [B, H, W, C].
 
     Args:

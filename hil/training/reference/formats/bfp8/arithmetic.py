@@ -13,7 +13,7 @@ import numpy as np
 
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import ChainNode
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.reference.arith import bits, clip, clip127, psto_shift
 from hil.training.reference.formats.bfp8.layers import forward, input_error
 from hil.training.reference.formats.bfp8.loss import ERROR_EXP, cross_entropy, logits_error
@@ -108,7 +108,7 @@ class NumpyArithmetic:
         """Return the float loss summed over the batch, whose labels are [B] (section 5)."""
         return cross_entropy(passed.logits, passed.exponents, labels)
 
-    def noise(self, settings: Settings, step: int) -> list[np.ndarray]:
+    def noise(self, settings: ElasticZoSettings, step: int) -> list[np.ndarray]:
         """Return z of the perturbed tensors, int16 in their shapes (section 8)."""
         if settings.partition == 0:
             return []

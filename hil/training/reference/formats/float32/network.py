@@ -8,18 +8,18 @@ import numpy as np
 
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import Float32Node, Float32Parameters
-from hil.training.methods.qzo_ff_tensors import TrainedTensor
+from hil.training.methods.qzo_ff_tensors import QzoFfTensor
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.backward import add_gradients, errors_of, gated
 from hil.training.reference.formats.float32.forward import Own, input_value, run, values_of
 from hil.training.reference.formats.float32.loss import logits_error, losses
-from hil.training.reference.formats.float32.tensor import Tensor
+from hil.training.reference.formats.float32.tensor import Float32Tensor
 
 GROUP = 32  # samples that are computed at a time
 Values = dict[int, np.ndarray]  # by number, float32 [height, width, channels, samples]
 
 
-class Network:
+class Float32Network:
     """A graph in `float32` whose last layers are trained.
 
     Args:
@@ -35,10 +35,10 @@ class Network:
     arithmetic = "NumPy"
     VALUE_TYPE = "float32"
 
-    def __init__(self, graph: Graph, trained: Sequence[TrainedTensor]) -> None:
+    def __init__(self, graph: Graph, trained: Sequence[QzoFfTensor]) -> None:
         self.graph, self.first = graph, min(tensor.layer for tensor in trained)
         self._frozen = {index: (own.weights, own.bias) for index, own in graph.own_of(Float32Parameters).items()}
-        self.tensors = [Tensor(known, self._frozen[known.layer][known.is_bias]) for known in trained]
+        self.tensors = [Float32Tensor(known, self._frozen[known.layer][known.is_bias]) for known in trained]
 
     def own_of(self, values: Sequence[np.ndarray]) -> dict[int, Own]:
         """Return weights and biases by layer, with these values of the trained tensors."""

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hil.training.methods.qzo_ff_settings import Settings
-from hil.training.methods.qzo_ff_tensors import STEP_OF_Z, TrainedTensor
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
+from hil.training.methods.qzo_ff_tensors import STEP_OF_Z, QzoFfTensor
 from hil.training.reference.floats import F, float32_of
 from hil.training.reference.formats.float32.forward import clamp
 
 if TYPE_CHECKING:  # the methods are above the formats
-    from hil.training.reference.methods.qzo_directions import Gradient
+    from hil.training.reference.methods.qzo_directions import DirectionGradient
 
 LARGEST_WEIGHT = 2.0**20  # after an update
 
 
-class Tensor:
+class Float32Tensor:
     """Weights or biases; `values` are those of the present pass, float32 in the shape of the file.
 
     A weight that was moved by a direction may come back an ulp away from where it was.
     """
 
-    def __init__(self, known: TrainedTensor, values: np.ndarray) -> None:
+    def __init__(self, known: QzoFfTensor, values: np.ndarray) -> None:
         self.known = known
         self.values: np.ndarray = values.astype(F)
 
@@ -32,7 +32,7 @@ class Tensor:
         """The values as they lie in the network file."""
         return self.values.copy()
 
-    def configure(self, settings: Settings) -> None:
+    def configure(self, settings: QzoFfSettings) -> None:
         """Take the settings: the sizes of the moves."""
         self._epsilon, self._rho = F(settings.epsilon), F(settings.rho)
 
@@ -44,7 +44,7 @@ class Tensor:
         sizes: np.ndarray = np.abs(self.values).reshape(-1)
         return sizes
 
-    def threshold(self, settings: Settings) -> np.float32:
+    def threshold(self, settings: QzoFfSettings) -> np.float32:
         """Return the magnitude from which `sparse = threshold` selects."""
         return F(settings.threshold)
 
@@ -64,7 +64,7 @@ class Tensor:
         move: np.ndarray = c * (z.astype(F) * STEP_OF_Z)
         return move.reshape(self.values.shape)
 
-    def normalisation(self, gradient: Gradient) -> np.float32:
+    def normalisation(self, gradient: DirectionGradient) -> np.float32:
         """Return sqrt32(A / float(B)) of the layer whose weights these are; 0 if A or B is 0."""
         g = gradient.total.astype(np.int64)
         of_gradient = int(g @ g)
@@ -74,12 +74,12 @@ class Tensor:
             return F(0)
         return F(np.sqrt(squares / float32_of(of_gradient)))
 
-    def real(self, gradient: Gradient, k: np.float32 | None) -> np.ndarray:
+    def real(self, gradient: DirectionGradient, k: np.float32 | None) -> np.ndarray:
         """Return h, the gradient as real numbers float32 [size]; `k` is the root of the layer if it is normalised."""
         total = gradient.total.astype(F)
         return (total / F(gradient.directions)) * STEP_OF_Z if k is None else total * k
 
-    def lower_plain(self, gradient: Gradient, k: np.float32 | None, eta: np.float32) -> None:
+    def lower_plain(self, gradient: DirectionGradient, k: np.float32 | None, eta: np.float32) -> None:
         """Step down a gradient; `k` is the root of the layer if it is normalised."""
         self.lower_by(eta * self.real(gradient, k))
 

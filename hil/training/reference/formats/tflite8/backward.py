@@ -17,14 +17,14 @@ from hil.training.graph.node import Tflite8Parameters
 from hil.training.methods.backward_pass import check_passable
 from hil.training.reference.floats import F, exp32
 from hil.training.reference.formats.tflite8.factors import SHARE_BITS, Chain, Ratio, shares
-from hil.training.reference.formats.tflite8.fast import EXACT_FLOAT32, NEVER, FastLayer, Own
+from hil.training.reference.formats.tflite8.fast import EXACT_FLOAT32, NEVER, FastLayer, OwnWeights
 
 LARGEST_ERROR = 127
 JOINED_BITS = 15  # that the error of a value is raised by before another reader's is added
 
 
 @dataclass(frozen=True, eq=False)
-class Errors:
+class Tflite8Errors:
     """The errors of one value: integers -127..127 in float32 [N, H, W, C], and exponents int64 [N] of the samples."""
 
     values: np.ndarray
@@ -40,7 +40,7 @@ def logits_error(logits: np.ndarray, labels: np.ndarray, scale: float) -> np.nda
     return np.rint(d * F(LARGEST_ERROR))
 
 
-class BackwardPass:
+class ErrorPass:
     """The way of the errors through a graph to values made at or behind `first`, the first trained layer.
 
     Attributes:
@@ -57,8 +57,8 @@ class BackwardPass:
         self._shares = {i: shares(own) for i, own in graph.own_of(Tflite8Parameters).items() if i > first}
 
     def run(
-        self, values: Sequence[np.ndarray], own: Sequence[Own | None], labels: np.ndarray
-    ) -> Iterator[tuple[int, Errors]]:
+        self, values: Sequence[np.ndarray], own: Sequence[OwnWeights | None], labels: np.ndarray
+    ) -> Iterator[tuple[int, Tflite8Errors]]:
         """Yield each layer that an error reaches, from the last to the first trained one.
 
         The error is that behind the gate of the layer.
@@ -70,7 +70,7 @@ class BackwardPass:
         """
         scale = self._graph.scale_of(len(self._layers))
         error = logits_error(values[-1].reshape(len(labels), -1), labels, scale)
-        held = {len(self._layers): Errors(error[:, None, None], np.zeros(len(labels), np.int64))}
+        held = {len(self._layers): Tflite8Errors(error[:, None, None], np.zeros(len(labels), np.int64))}
         for index in range(len(self._layers) - 1, self._first - 1, -1):
             if index + 1 not in held:
                 continue
@@ -79,19 +79,19 @@ class BackwardPass:
             if any(value > self._first for value in self._graph.layers[index].reads):
                 self.hand_on(index, gated, values, own, held)
 
-    def _gated(self, index: int, errors: Errors, out: np.ndarray) -> Errors:
+    def _gated(self, index: int, errors: Tflite8Errors, out: np.ndarray) -> Tflite8Errors:
         fast = self._layers[index]
         if fast.layer.op in POOLS:
             return errors
-        return Errors(errors.values * ((out > fast.low) & (out < fast.high)), errors.exponents)
+        return Tflite8Errors(errors.values * ((out > fast.low) & (out < fast.high)), errors.exponents)
 
     def hand_on(
         self,
         index: int,
-        errors: Errors,
+        errors: Tflite8Errors,
         values: Sequence[np.ndarray],
-        own: Sequence[Own | None],
-        held: dict[int, Errors],
+        own: Sequence[OwnWeights | None],
+        held: dict[int, Tflite8Errors],
     ) -> None:
         """Give what a layer reads its error."""
         layer = self._graph.layers[index]
@@ -99,9 +99,11 @@ class BackwardPass:
             given = errors
         elif layer.op is Op.MEAN:
             spread = np.broadcast_to(errors.values, (len(errors.values), *layer.in_shape))
-            given = Errors(spread, errors.exponents)
+            given = Tflite8Errors(spread, errors.exponents)
         elif layer.op in POOLS:
-            given = Errors(_of_pool(self._layers[index], errors.values, values[layer.reads[0]]), errors.exponents)
+            given = Tflite8Errors(
+                _of_pool(self._layers[index], errors.values, values[layer.reads[0]]), errors.exponents
+            )
         else:
             its = own[index]
             assert its is not None
@@ -113,7 +115,7 @@ class BackwardPass:
 
 
 def _of_weights(layer: Node, error: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Return the exact sums of w * e' at each input position, [N, H, W, C], of weights in the layout of `Own`."""
+    """Return the exact sums of w * e' at each input position, [N, H, W, C], of weights laid out as in `OwnWeights`."""
     even = np.copysign(np.floor((np.abs(error) * share + F(2 ** (SHARE_BITS - 1))) * F(2.0**-SHARE_BITS)), error)
     kh, kw = layer.kernel if layer.op is not Op.FULLY_CONNECTED else (1, 1)
     by_input = np.abs(weights).reshape(kh * kw, -1, 1 if layer.op is Op.DEPTHWISE else layer.channels)
@@ -159,7 +161,7 @@ def _of_pool(fast: FastLayer, error: np.ndarray, x: np.ndarray) -> np.ndarray:
     return _folded(fast.layer, error, taps)
 
 
-def normalized(sums: np.ndarray, exponents: np.ndarray) -> Errors:
+def normalized(sums: np.ndarray, exponents: np.ndarray) -> Tflite8Errors:
     """Return sums [N, ...] in 8 bits, half away from zero, each sample with an exponent of its own.
 
     Sums of up to 2^24 in float32: what adding a half to 24 bits may round up is above 127 and clipped.
@@ -167,10 +169,10 @@ def normalized(sums: np.ndarray, exponents: np.ndarray) -> Errors:
     shift = np.maximum(np.frexp(np.abs(sums).max(axis=(1, 2, 3)))[1].astype(np.int64) - 7, 0)
     scale = np.ldexp(sums.dtype.type(1), -shift)[:, None, None, None]
     size = np.minimum(np.floor(np.abs(sums) * scale + sums.dtype.type(0.5)), LARGEST_ERROR)
-    return Errors(np.copysign(size, sums).astype(F), exponents + shift)
+    return Tflite8Errors(np.copysign(size, sums).astype(F), exponents + shift)
 
 
-def joined(errors: Errors, other: Errors, ratio: Ratio) -> Errors:
+def joined(errors: Tflite8Errors, other: Tflite8Errors, ratio: Ratio) -> Tflite8Errors:
     """Return the error of a value with that of a further reader added; all below 2^24."""
     raised, given = errors.exponents - JOINED_BITS, other.exponents + ratio.k
     exponents = np.maximum(raised, given)

@@ -2,7 +2,7 @@
 
 Values are float32 [N, R, H, W, C] **less their zero point**, so that padding is 0. R is Q where passes differ and 1
 where they do not, and broadcasts. Sums of products run through BLAS in float32 where no partial sum can reach 2^24,
-else in float64. What floats cannot hold (`Scaling.of`) is rescaled in int64.
+else in float64. What floats cannot hold (`FloatScaling.of`) is rescaled in int64.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hil.training.graph.graph import AddFactors, Graph, MeanFactor, Op
 from hil.training.graph.node import Quantized, Table, Tflite8Parameters
 from hil.training.reference.arith import INT32_MAX
 from hil.training.reference.formats.tflite8.rescale import Quantization, requantize, rescale
-from hil.training.reference.formats.tflite8.scaling import Scaling
+from hil.training.reference.formats.tflite8.scaling import FloatScaling
 
 EXACT_FLOAT32 = 2**24
 ADD_HEADROOM = 20  # bits by which the inputs of an add are raised
@@ -31,7 +31,7 @@ def bias_steps(own: Tflite8Parameters) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
+class OwnWeights:
     """Weights [K, O] (depthwise: [kh * kw, C]) and biases [O] of a layer in floats; with [N, Q, ...] one set a pass."""
 
     weights: np.ndarray
@@ -48,7 +48,7 @@ class FastLayer:
         self._scaling = None
         if isinstance(layer.own, Tflite8Parameters):
             self._own = own = layer.own
-            self._scaling = Scaling.of(own.multiplier, own.shift, layer.rounding, self.low, self.high)
+            self._scaling = FloatScaling.of(own.multiplier, own.shift, layer.rounding, self.low, self.high)
         match layer.factors:
             case AddFactors() as factors:
                 self._sums = self._sums_of_pairs(factors)
@@ -93,7 +93,7 @@ class FastLayer:
             )
         return np.float32 if bound < EXACT_FLOAT32 else np.float64
 
-    def own(self, weights: np.ndarray, bias: np.ndarray, dtype: type[np.float32] | type[np.float64]) -> Own:
+    def own(self, weights: np.ndarray, bias: np.ndarray, dtype: type[np.float32] | type[np.float64]) -> OwnWeights:
         """Return weights and biases in the layout that this layer multiplies in, in the type that `float_type` says.
 
         Args:
@@ -106,9 +106,9 @@ class FastLayer:
             matrix = weights.reshape(*lead, -1, self.layer.channels).astype(dtype)
         else:
             matrix = weights.astype(dtype).reshape(*lead, self.layer.channels, -1).swapaxes(-1, -2)
-        return Own(matrix, bias.astype(dtype))
+        return OwnWeights(matrix, bias.astype(dtype))
 
-    def run(self, inputs: Sequence[np.ndarray], own: Own | None) -> np.ndarray:
+    def run(self, inputs: Sequence[np.ndarray], own: OwnWeights | None) -> np.ndarray:
         """Return the output, float32 [N, R, oh, ow, O], of what the layer reads and its weights."""
         op = self.layer.op
         if op is Op.ADD:
@@ -125,7 +125,7 @@ class FastLayer:
         assert own is not None
         return self.scaled(self.sums(inputs[0], own))
 
-    def sums(self, x: np.ndarray, own: Own) -> np.ndarray:
+    def sums(self, x: np.ndarray, own: OwnWeights) -> np.ndarray:
         """Return acc, exact in floats, [N, R, oh, ow, O]."""
         if self.layer.op is Op.DEPTHWISE:
             acc = self._depthwise(x, own.weights)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hil.training.graph.graph import Graph, Node
 from hil.training.graph.node import Quantized
-from hil.training.reference.formats.tflite8.fast import FastLayer, Own
+from hil.training.reference.formats.tflite8.fast import FastLayer, OwnWeights
 
 PIXEL_OFFSET = 128  # a pixel p becomes p - 128
 ROW_ELEMENTS = 2**19  # of the largest array of a pass; beyond it the processor's cache is left
@@ -33,7 +33,7 @@ class Passes:
         offset = np.float32(PIXEL_OFFSET + self.graph.zero)
         return images.reshape(-1, 1, *self.graph.in_shape) - offset
 
-    def clean(self, images: np.ndarray, own: Sequence[Own | None]) -> list[np.ndarray]:
+    def clean(self, images: np.ndarray, own: Sequence[OwnWeights | None]) -> list[np.ndarray]:
         """Return all values, n + 1 of them, of uint8 images."""
         values = [self.input_values(images)]
         for layer, its in zip(self.layers, own, strict=True):
@@ -44,7 +44,7 @@ class Passes:
         self,
         start: int,
         values: Mapping[int, np.ndarray],
-        own: Sequence[Own | None],
+        own: Sequence[OwnWeights | None],
         nodes: Mapping[int, np.ndarray] | None = None,
     ) -> np.ndarray:
         """Run layers `start`, `start` + 1, ... to the end.

@@ -20,7 +20,7 @@ LARGEST_SHIFT = 12  # n above
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class FloatScaling:
     """What one layer rescales by, in floats.
 
     Attributes:
@@ -35,7 +35,7 @@ class Scaling:
     high: int
 
     @classmethod
-    def of(cls, multiplier: np.ndarray, shift: np.ndarray, rounding: str, low: int, high: int) -> Scaling | None:
+    def of(cls, multiplier: np.ndarray, shift: np.ndarray, rounding: str, low: int, high: int) -> FloatScaling | None:
         """Return the scaling, or None where floats do not hold it: multiplier int32 [O], shift int8 [O]."""
         down = -shift.astype(np.int64)
         if down.max() > LARGEST_SHIFT:
@@ -43,7 +43,7 @@ class Scaling:
         nudge = np.where((down >= 1) & (rounding == "double"), np.exp2(-down - 1.0), 0.0)
         return cls(np.ldexp(multiplier.astype(np.float64), -down - 31), nudge, low, high)
 
-    def of_channels(self, channels: np.ndarray | slice) -> Scaling:
+    def of_channels(self, channels: np.ndarray | slice) -> FloatScaling:
         """Return the scaling of these channels, in their order."""
         return replace(self, factor=self.factor[channels], nudge=self.nudge[channels])
 

@@ -24,7 +24,7 @@ def rescale(acc: np.ndarray, multiplier: int, shift: int) -> np.ndarray:
     return scaled
 
 
-class Layer(FastLayer):
+class W16A8Layer(FastLayer):
     """One layer of a graph in `w16a8`, ready to run."""
 
     def __init__(self, graph: Graph, layer: Quantized) -> None:

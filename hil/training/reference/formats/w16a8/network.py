@@ -9,21 +9,21 @@ import numpy as np
 
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import W16A8Parameters
-from hil.training.methods.qzo_ff_tensors import TrainedTensor
-from hil.training.reference.formats.tflite8.fast import FastLayer, Own
+from hil.training.methods.qzo_ff_tensors import QzoFfTensor
+from hil.training.reference.formats.tflite8.fast import FastLayer, OwnWeights
 from hil.training.reference.formats.tflite8.loss import cross_entropy
 from hil.training.reference.formats.tflite8.passes import Passes
-from hil.training.reference.formats.w16a8.layers import Layer
-from hil.training.reference.formats.w16a8.tensor import Tensor
+from hil.training.reference.formats.w16a8.layers import W16A8Layer
+from hil.training.reference.formats.w16a8.tensor import W16A8Tensor
 
 
-class Passes16(Passes):
+class W16A8Passes(Passes):
     """Passes with int16 weights."""
 
-    LAYER: ClassVar[type[FastLayer]] = Layer
+    LAYER: ClassVar[type[FastLayer]] = W16A8Layer
 
 
-class Network:
+class W16A8Network:
     """A graph in `w16a8` whose last layers are trained.
 
     Args:
@@ -39,22 +39,22 @@ class Network:
     arithmetic = "NumPy"
     VALUE_TYPE = "int8"
 
-    def __init__(self, graph: Graph, trained: Sequence[TrainedTensor]) -> None:
+    def __init__(self, graph: Graph, trained: Sequence[QzoFfTensor]) -> None:
         self.graph, self.first = graph, min(tensor.layer for tensor in trained)
         self._own_of = graph.own_of(W16A8Parameters)
-        self.tensors = [Tensor(known, self._given(known)) for known in trained]
-        self._passes = Passes16(graph)
+        self.tensors = [W16A8Tensor(known, self._given(known)) for known in trained]
+        self._passes = W16A8Passes(graph)
         self._frozen = [self._own(index) for index in range(len(graph.layers))]
 
-    def _given(self, known: TrainedTensor) -> np.ndarray:
+    def _given(self, known: QzoFfTensor) -> np.ndarray:
         own = self._own_of[known.layer]
         return own.bias if known.is_bias else own.weights
 
-    def _own(self, index: int) -> Own | None:
+    def _own(self, index: int) -> OwnWeights | None:
         own, fast = self._own_of.get(index), self._passes.layers[index]
         return None if own is None else fast.own(own.weights.reshape(-1), own.bias, np.float64)
 
-    def own_of(self, values: Sequence[np.ndarray]) -> list[Own | None]:
+    def own_of(self, values: Sequence[np.ndarray]) -> list[OwnWeights | None]:
         """Return what all layers multiply by, with these values of the trained tensors."""
         found = list(self._frozen)
         given = {
@@ -65,7 +65,7 @@ class Network:
             found[index] = self._passes.layers[index].own(given[index, False].reshape(-1), bias, np.float64)
         return found
 
-    def own_now(self) -> list[Own | None]:
+    def own_now(self) -> list[OwnWeights | None]:
         """Return what all layers multiply by now."""
         return self.own_of([tensor.values for tensor in self.tensors])
 

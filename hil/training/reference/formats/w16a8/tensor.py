@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import (
     FRACTION,
     LARGEST_Z,
     STEP_OF_Z,
-    TrainedTensor,
+    QzoFfTensor,
     quotient,
     rounded_shift,
     update_steps,
@@ -19,19 +19,19 @@ from hil.training.methods.qzo_ff_tensors import (
 from hil.training.reference.floats import F, float32_of
 
 if TYPE_CHECKING:  # the methods are above the formats
-    from hil.training.reference.methods.qzo_directions import Gradient
+    from hil.training.reference.methods.qzo_directions import DirectionGradient
 
 STEPS_OF_Z = [*range(LARGEST_Z + 1), *range(-LARGEST_Z, 0)]  # negative indices count from the end
 LARGEST_MOVE = F(2.0**30)
 
 
-class Tensor:
+class W16A8Tensor:
     """Weights or biases; `values` are those of the present pass, int32 in the shape of the file.
 
     What is moved by directions comes back exactly, because nothing is clipped while it is away from rest.
     """
 
-    def __init__(self, known: TrainedTensor, values: np.ndarray) -> None:
+    def __init__(self, known: QzoFfTensor, values: np.ndarray) -> None:
         self.known, self.dtype = known, values.dtype
         self.values = values.astype(np.int32)
         self._wide = np.int64 if known.is_bias else np.int32  # holds a value less an update of 2^30
@@ -41,7 +41,7 @@ class Tensor:
         """The values as they lie in the network file."""
         return self.values.astype(self.dtype)
 
-    def configure(self, settings: Settings) -> None:
+    def configure(self, settings: QzoFfSettings) -> None:
         """Take the settings: the moves of every z, and the limit at rest."""
         self._limit = self.known.limit(settings)
         self._moves, self._sharp = (
@@ -57,7 +57,7 @@ class Tensor:
         """Return |w|, flattened."""
         return np.abs(self.values).reshape(-1)
 
-    def threshold(self, settings: Settings) -> int:
+    def threshold(self, settings: QzoFfSettings) -> int:
         """Return the magnitude from which `sparse = threshold` selects."""
         return quotient(settings.threshold, self.known.unit)
 
@@ -85,17 +85,17 @@ class Tensor:
             return F(0)
         return F(np.sqrt(float32_of(squares) / float32_of(of_gradient)) * self.known.unit)
 
-    def normalisation(self, gradient: Gradient) -> np.float32:
+    def normalisation(self, gradient: DirectionGradient) -> np.float32:
         """Return k of the layer whose weights these are."""
         g = gradient.mean.astype(np.int64)
         return self.factor(self.squares(), int(g @ g))
 
-    def real(self, gradient: Gradient, k: np.float32 | None) -> np.ndarray:
+    def real(self, gradient: DirectionGradient, k: np.float32 | None) -> np.ndarray:
         """Return h, the gradient as real numbers float32 [size]; `k` is that of the layer if it is normalised."""
         with np.errstate(over="ignore", under="ignore"):
             return gradient.mean.astype(F) * (STEP_OF_Z if k is None else k)
 
-    def lower_plain(self, gradient: Gradient, k: np.float32 | None, eta: np.float32) -> None:
+    def lower_plain(self, gradient: DirectionGradient, k: np.float32 | None, eta: np.float32) -> None:
         """Step down a gradient; `k` is that of the layer if it is normalised."""
         with np.errstate(over="ignore", under="ignore"):
             f = (eta * (STEP_OF_Z if k is None else k)) / self.known.unit

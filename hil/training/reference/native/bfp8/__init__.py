@@ -7,7 +7,7 @@ from hil.training.graph.node import Parameters
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.training.reference.native import build
 from hil.training.reference.native.bfp8.arithmetic import NativeArithmetic
-from hil.training.reference.native.bfp8.library import Native
+from hil.training.reference.native.bfp8.library import Bfp8Library
 
 LARGEST_SUM = 2**31 - 1
 LARGEST_PRODUCT = 127 * 127
@@ -18,7 +18,7 @@ def fastest(network: Graph) -> NumpyArithmetic:
     if not all(fits(network.layers[index], own) for index, own in network.own.items()):
         return _plain(network, "weights of -128, or sums beyond 32 bits")
     try:
-        return NativeArithmetic(network, Native(build.library()))
+        return NativeArithmetic(network, Bfp8Library(build.library()))
     except build.NotBuilt as reason:
         return _plain(network, str(reason))
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from hil.training.graph.graph import Graph, Op
 from hil.training.graph.node import ChainNode
-from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass, Tensors
 from hil.training.reference.formats.bfp8.loss import ERROR_EXP
-from hil.training.reference.native.bfp8.library import Group, Native
+from hil.training.reference.native.bfp8.library import Bfp8Library, Group
 
 
-class Stage(NamedTuple):
+class FusedLayers(NamedTuple):
     """Layers that run as one: a layer of weights with the relu and the pool that follow it, or any layer alone."""
 
     first: int
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 class NativeArithmetic(NumpyArithmetic):
     """As `NumpyArithmetic`, to the bit."""
 
-    def __init__(self, network: Graph, native: Native) -> None:
+    def __init__(self, network: Graph, native: Bfp8Library) -> None:
         super().__init__(network)
         self._native, self.name = native, native.name
 
@@ -94,7 +94,7 @@ class NativeArithmetic(NumpyArithmetic):
         """As `NumpyArithmetic`."""
         return self._native.cross_entropy(passed.logits, passed.exponents, labels)
 
-    def noise(self, settings: Settings, step: int) -> list[np.ndarray]:
+    def noise(self, settings: ElasticZoSettings, step: int) -> list[np.ndarray]:
         """As `NumpyArithmetic`."""
         if settings.partition == 0:
             return []
@@ -117,7 +117,7 @@ class NativeArithmetic(NumpyArithmetic):
         """As `NumpyArithmetic`."""
         return self._native.bp_updated(weights, gradient, b_bp)
 
-    def _run(self, stage: Stage, weights: Tensors, x: Group) -> Group:
+    def _run(self, stage: FusedLayers, weights: Tensors, x: Group) -> Group:
         layer, native = self.layers[stage.first], self._native
         if layer.op is Op.RELU:
             return np.maximum(x[0], 0), x[1]
@@ -130,7 +130,7 @@ class NativeArithmetic(NumpyArithmetic):
         return native.dense(x, own, layer.weight_exp, stage.relu)
 
 
-def stages(layers: Sequence[ChainNode], kept_from: int) -> list[Stage]:
+def stages(layers: Sequence[ChainNode], kept_from: int) -> list[FusedLayers]:
     """Return the stages of a forward pass through a chain; back-propagation trains layers from `kept_from` on.
 
     Rounding is monotonic, so that relu and pool may come before it; but the error of a pool's output needs its input.
@@ -143,7 +143,7 @@ def stages(layers: Sequence[ChainNode], kept_from: int) -> list[Stage]:
                 relu, end = True, end + 1
             if layer.op is Op.CONV2D and end < min(kept_from, len(layers)) and layers[end].op is Op.MAX_POOL:
                 pool, end = layers[end].stride[0], end + 1
-        found.append(Stage(index, None if layer.own is None else tensor, relu, pool, end))
+        found.append(FusedLayers(index, None if layer.own is None else tensor, relu, pool, end))
         tensor += layer.own is not None
         index = end
     return found

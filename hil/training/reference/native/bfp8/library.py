@@ -44,7 +44,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 }
 
 
-class Native:
+class Bfp8Library:
     """The library that `hil.training.reference.native.build` makes, its functions with the types of their arguments."""
 
     def __init__(self, library: ctypes.CDLL) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.training.graph.graph import OPS, Format, Graph
-from hil.training.methods.qzo_ff_tensors import TrainedTensor
+from hil.training.methods.qzo_ff_tensors import QzoFfTensor
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
-from hil.training.reference.formats.float32.network import Network
+from hil.training.reference.formats.float32.network import Float32Network
 from hil.training.reference.native import build
 from hil.training.reference.native.float32.arithmetic import NativeFloat32
-from hil.training.reference.native.float32.library import Native
-from hil.training.reference.native.float32.network import NativeNetwork
+from hil.training.reference.native.float32.library import Float32Library
+from hil.training.reference.native.float32.network import NativeFloat32Network
 
 OPERATIONS = OPS[Format.W16A8]  # the library has the same
 
@@ -20,20 +20,20 @@ def fastest(graph: Graph) -> Float32Arithmetic:
     """Return the arithmetic in C where this computer can build it, else NumPy's with a name that says why."""
     try:
         _check(graph)
-        return NativeFloat32(graph, Native(build.library()))
+        return NativeFloat32(graph, Float32Library(build.library()))
     except build.NotBuilt as reason:
         found = Float32Arithmetic(graph)
         found.name = f"{found.name} ({reason})"
         return found
 
 
-def fastest_network(graph: Graph, trained: Sequence[TrainedTensor]) -> Network:
+def fastest_network(graph: Graph, trained: Sequence[QzoFfTensor]) -> Float32Network:
     """Return a network of QZO-FF with its passes in C, as `fastest`."""
     try:
         _check(graph)
-        return NativeNetwork(graph, trained, Native(build.library()))
+        return NativeFloat32Network(graph, trained, Float32Library(build.library()))
     except build.NotBuilt as reason:
-        found = Network(graph, trained)
+        found = Float32Network(graph, trained)
         found.arithmetic = f"{found.arithmetic} ({reason})"
         return found
 

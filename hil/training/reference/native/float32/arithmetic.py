@@ -11,7 +11,7 @@ from hil.training.graph.node import Float32Node
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.formats.float32.backward import walk_back
 from hil.training.reference.formats.float32.forward import PIXEL_OFFSET, Own
-from hil.training.reference.native.float32.library import Native
+from hil.training.reference.native.float32.library import Float32Library
 from hil.training.reference.prng import start_state
 
 
@@ -21,7 +21,7 @@ class NativeFloat32(Float32Arithmetic):
     Its arrays are kept for the next pass: new memory would cost as much time as some layers.
     """
 
-    def __init__(self, graph: Graph, native: Native) -> None:
+    def __init__(self, graph: Graph, native: Float32Library) -> None:
         super().__init__(graph)
         self._native, self.name = native, native.name
         self._kept: dict[tuple[str, int, int], np.ndarray] = {}

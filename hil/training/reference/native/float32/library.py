@@ -21,35 +21,36 @@ from hil.training.reference.formats.float32.normal import KNOTS, UNIT
 from hil.training.reference.native.arguments import array
 
 
-class Limits(ctypes.Structure):
+class LimitsInC(ctypes.Structure):
     """As lanes.h has it."""
 
     _fields_ = (("low", c_float), ("high", c_float))
 
 
-class Layer(ctypes.Structure):
+class Float32LayerInC(ctypes.Structure):
     """A layer, as float32.h has it."""
 
     _fields_ = (
         *((name, c_int32) for name in ("height", "width", "channels", "out_height", "out_width", "outputs")),
         *((name, c_int32) for name in ("kernel_height", "kernel_width", "down", "across", "top", "left")),
-        ("limits", Limits),
+        ("limits", LimitsInC),
     )
 
 
 @lru_cache(maxsize=256)  # of a few graphs
-def layer_of(node: Float32Node) -> Layer:
+def layer_of(node: Float32Node) -> Float32LayerInC:
     """Return a node of a graph in the form of the library; one that is fully connected has images of 1 x 1."""
-    limits = Limits(node.act_min, node.act_max)
+    limits = LimitsInC(node.act_min, node.act_max)
     if node.op is Op.FULLY_CONNECTED:
-        return Layer(1, 1, node.in_size, 1, 1, node.out_size, 1, 1, 1, 1, 0, 0, limits)
-    return Layer(*node.in_shape, *node.out_shape, *node.kernel, *node.stride, *node.pad, limits)
+        return Float32LayerInC(1, 1, node.in_size, 1, 1, node.out_size, 1, 1, 1, 1, 0, 0, limits)
+    return Float32LayerInC(*node.in_shape, *node.out_shape, *node.kernel, *node.stride, *node.pad, limits)
 
 
 BYTES, FLOATS, WORDS, LONGS = array(np.uint8), array(np.float32), array(np.int32), array(np.int64)
 BETWEEN = (c_int64, c_float, c_float, FLOATS, FLOATS, FLOATS)  # size, limits, two arrays, output
-WINDOWS = (POINTER(Layer), c_int64)  # lanes
-SAMPLES = (POINTER(Layer), c_int64, c_int64, FLOATS, FLOATS, FLOATS)  # samples, lanes, errors, input, gradient
+WINDOWS = (POINTER(Float32LayerInC), c_int64)  # lanes
+# samples, lanes, errors, input, gradient
+SAMPLES = (POINTER(Float32LayerInC), c_int64, c_int64, FLOATS, FLOATS, FLOATS)
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "input": (c_int64, c_int64, c_int64, BYTES, c_float, c_float, FLOATS),
     "convolution": (*WINDOWS, FLOATS, FLOATS, FLOATS, FLOATS),
@@ -75,7 +76,7 @@ MAY_FAIL = ("convolution", "convolution_error", "convolution_gradient", "depthwi
 T = KNOTS.astype(np.int32)
 
 
-class Native:
+class Float32Library:
     """The library that `hil.training.reference.native.build` makes, its functions with the types of their arguments."""
 
     def __init__(self, library: ctypes.CDLL) -> None:

@@ -6,18 +6,18 @@ from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.methods.back_propagation import BackPropagation
 from hil.training.reference.methods.poor_mans import PoorMans
-from hil.training.reference.methods.tinytrain import TinyTrain
+from hil.training.reference.methods.tinytrain import TinyTrainReference
 from hil.training.reference.methods.trained_graph import TrainedGraph
 from hil.training.reference.native import build
 from hil.training.reference.native.tflite8.evaluation import EvaluatedBackPropagation, EvaluatedTinyTrain
-from hil.training.reference.native.tflite8.library import Native, runs
+from hil.training.reference.native.tflite8.library import Tflite8Library, runs
 from hil.training.reference.native.tflite8.poor_mans import NativePoorMans
 
 # By training loop, in NumPy and with C: Poor Man's Training as a whole, the others when they evaluate.
 KINDS = {
     "poor-mans": (PoorMans, NativePoorMans),
     "bp": (BackPropagation, EvaluatedBackPropagation),
-    "tinytrain": (TinyTrain, EvaluatedTinyTrain),
+    "tinytrain": (TinyTrainReference, EvaluatedTinyTrain),
 }
 
 
@@ -27,7 +27,7 @@ def fastest(graph: Graph, settings: GraphSettings) -> TrainedGraph:
     if not runs(graph):
         return _plain(plain(graph, settings), "the C has not all operations of this network")
     try:
-        return native(graph, settings, Native(build.library()))
+        return native(graph, settings, Tflite8Library(build.library()))
     except build.NotBuilt as reason:
         return _plain(plain(graph, settings), str(reason))
 

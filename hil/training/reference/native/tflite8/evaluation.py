@@ -7,17 +7,17 @@ import numpy as np
 from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.methods.back_propagation import BackPropagation
-from hil.training.reference.methods.tinytrain import TinyTrain
+from hil.training.reference.methods.tinytrain import TinyTrainReference
 from hil.training.reference.methods.trained_graph import TrainedGraph
-from hil.training.reference.native.tflite8.library import Native, NativeNetwork
+from hil.training.reference.native.tflite8.library import NativeTflite8Network, Tflite8Library
 
 
 class EvaluatedInC(TrainedGraph):
     """A method on a graph with its forward pass for evaluation in C, to the bit."""
 
-    def __init__(self, graph: Graph, settings: GraphSettings, native: Native) -> None:
+    def __init__(self, graph: Graph, settings: GraphSettings, native: Tflite8Library) -> None:
         super().__init__(graph, settings)
-        self._native, self._network = native, NativeNetwork(graph)
+        self._native, self._network = native, NativeTflite8Network(graph)
         self.arithmetic = f"{self.arithmetic}; evaluated in {native.name}"
 
     def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -26,7 +26,7 @@ class EvaluatedInC(TrainedGraph):
         stored = self._native.outputs(self._now(), images, last) + self.graph.zero_of(last)
         return stored.astype(np.int8), np.zeros(len(images), np.int64)
 
-    def _now(self) -> NativeNetwork:
+    def _now(self) -> NativeTflite8Network:
         """Return the network with the weights as they are now."""
         for layer in self.trained:
             self._network.set_own(layer.index, layer.weights, layer.bias)
@@ -37,5 +37,5 @@ class EvaluatedBackPropagation(EvaluatedInC, BackPropagation):
     """As `BackPropagation`."""
 
 
-class EvaluatedTinyTrain(EvaluatedInC, TinyTrain):
-    """As `TinyTrain`."""
+class EvaluatedTinyTrain(EvaluatedInC, TinyTrainReference):
+    """As `TinyTrainReference`."""

@@ -28,7 +28,7 @@ WINDOW = (
 )  # fmt: skip
 
 
-class Layer(ctypes.Structure):
+class Tflite8LayerInC(ctypes.Structure):
     """A layer, as tflite8.h has it."""
 
     _fields_ = (
@@ -44,18 +44,18 @@ class Layer(ctypes.Structure):
     )
 
 
-class Network(ctypes.Structure):
+class NetworkInC(ctypes.Structure):
     """A network, as tflite8.h has it."""
 
     _fields_ = (
         ("layers", c_int32),
         ("pixel_offset", c_int32),
-        ("layer", POINTER(Layer)),
+        ("layer", POINTER(Tflite8LayerInC)),
         ("scale", c_float),
     )
 
 
-class Trained(ctypes.Structure):
+class TrainedLayerInC(ctypes.Structure):
     """A trained layer, as tflite8.h has it."""
 
     _fields_ = (
@@ -64,12 +64,12 @@ class Trained(ctypes.Structure):
     )
 
 
-class Method(ctypes.Structure):
+class MethodInC(ctypes.Structure):
     """A method with its settings, as tflite8.h has it."""
 
     _fields_ = (
         ("trained", c_int32),
-        ("part", POINTER(Trained)),
+        ("part", POINTER(TrainedLayerInC)),
         *((name, c_int32) for name in ("model_wise", "central", "one_direction", "queries")),
         ("seed", c_uint32),
         ("step", c_uint32),
@@ -78,12 +78,12 @@ class Method(ctypes.Structure):
 
 BYTES, SHORTS, LONGS, FLOATS = array(np.uint8), array(np.int16), array(np.int64), array(np.float32)
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "outputs": (POINTER(Network), c_int64, BYTES, c_int32, SHORTS),
-    "estimate": (POINTER(Network), POINTER(Method), c_int64, c_int64, BYTES, LONGS, FLOATS, FLOATS),
+    "outputs": (POINTER(NetworkInC), c_int64, BYTES, c_int32, SHORTS),
+    "estimate": (POINTER(NetworkInC), POINTER(MethodInC), c_int64, c_int64, BYTES, LONGS, FLOATS, FLOATS),
 }
 
 
-class NativeNetwork:
+class NativeTflite8Network:
     """A graph in the form of the library.
 
     Its layers have the weights of the graph until `set_own` gives them others.
@@ -91,9 +91,11 @@ class NativeNetwork:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._layers = (Layer * len(graph.layers))(*(_layer_of(graph, node) for node in graph.nodes(Tflite8Node)))
+        self._layers = (Tflite8LayerInC * len(graph.layers))(
+            *(_layer_of(graph, node) for node in graph.nodes(Tflite8Node))
+        )
         offset = PIXEL_OFFSET + graph.zero
-        self.structure = Network(len(graph.layers), offset, self._layers, graph.scale_of(len(graph.layers)))
+        self.structure = NetworkInC(len(graph.layers), offset, self._layers, graph.scale_of(len(graph.layers)))
         self._kept: dict[int, list[np.ndarray]] = {}
         for index, own in graph.own_of(Tflite8Parameters).items():
             factors = np.ascontiguousarray(own.multiplier, np.int32), np.ascontiguousarray(own.shift, np.int8)
@@ -109,9 +111,9 @@ class NativeNetwork:
         self._kept[index] = list(own)  # the library has addresses only
 
 
-def _layer_of(graph: Graph, node: Tflite8Node) -> Layer:
+def _layer_of(graph: Graph, node: Tflite8Node) -> Tflite8LayerInC:
     first, *others = node.reads
-    found = Layer(operation=node.op, reads=(c_int32 * 2)(first, *(others or [first])))
+    found = Tflite8LayerInC(operation=node.op, reads=(c_int32 * 2)(first, *(others or [first])))
     found.rounding, found.zero = ROUNDINGS.index(node.rounding), graph.zero_of(first)
     found.low, found.high = node.act_min - node.zero, node.act_max - node.zero
     if node.op is Op.FULLY_CONNECTED:
@@ -140,7 +142,7 @@ class Step:
     gradients: Sequence[Gradient]
 
 
-class Native:
+class Tflite8Library:
     """The library that `hil.training.reference.native.build` makes, its functions with the types of their arguments."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
@@ -152,7 +154,7 @@ class Native:
         library.tflite8_name.restype = c_char_p
         self.name: str = library.tflite8_name().decode()
 
-    def outputs(self, network: NativeNetwork, images: np.ndarray, value: int) -> np.ndarray:
+    def outputs(self, network: NativeTflite8Network, images: np.ndarray, value: int) -> np.ndarray:
         """Return a value less its zero point, int16 [B, elements], of uint8 images [B, H, W] or [B, H, W, C]."""
         graph = network.graph
         size = graph.layers[value - 1].out_size if value else graph.layers[0].in_size
@@ -161,7 +163,7 @@ class Native:
         return found
 
     def estimate(
-        self, network: NativeNetwork, step: Step, first: int, images: np.ndarray, labels: np.ndarray
+        self, network: NativeTflite8Network, step: Step, first: int, images: np.ndarray, labels: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradients of samples, whose first is sample `first` of the step.
 
@@ -183,9 +185,9 @@ class Native:
         if own.min() < 0 or own.max() >= network.graph.classes:
             raise IndexError(f"a label beyond the {network.graph.classes} classes of the network.")
         sums = [_sum_of(layer, its) for layer, its in zip(step.trained, step.gradients, strict=True)]
-        parts = (Trained * len(sums))(*map(_part_of, step.trained, step.gradients, sums))
+        parts = (TrainedLayerInC * len(sums))(*map(_part_of, step.trained, step.gradients, sums))
         model_wise, central = settings.wise == "model", settings.difference == "central"
-        method = Method(
+        method = MethodInC(
             len(sums), parts, model_wise, central, settings.direction == "batch", settings.queries, settings.seed,
             step.index & 0xFFFFFFFF,
         )  # fmt: skip
@@ -210,8 +212,8 @@ def _sum_of(layer: TrainedLayer, gradient: Gradient) -> np.ndarray:
     return gradient.total.astype(np.int32)
 
 
-def _part_of(layer: TrainedLayer, gradient: Gradient, total: np.ndarray) -> Trained:
-    return Trained(
+def _part_of(layer: TrainedLayer, gradient: Gradient, total: np.ndarray) -> TrainedLayerInC:
+    return TrainedLayerInC(
         layer.index, layer.by_nodes, layer.trains_weights, layer.trains_bias, bool(gradient.total.size),
         gradient.exponent, _address(total, c_int32),
     )  # fmt: skip

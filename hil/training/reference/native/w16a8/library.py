@@ -19,19 +19,19 @@ from hil.training.reference.formats.tflite8.passes import PIXEL_OFFSET
 from hil.training.reference.native.arguments import array
 
 
-class Scaling(ctypes.Structure):
+class ScalingInC(ctypes.Structure):
     """From sums to outputs, as w16a8.h has it."""
 
     _fields_ = tuple((name, c_int32) for name in ("multiplier", "shift", "low", "high"))
 
 
-class Layer(ctypes.Structure):
+class W16A8LayerInC(ctypes.Structure):
     """A layer, as w16a8.h has it."""
 
     _fields_ = (
         *((name, c_int32) for name in ("height", "width", "channels", "out_height", "out_width", "outputs")),
         *((name, c_int32) for name in ("kernel_height", "kernel_width", "down", "across", "top", "left", "zero")),
-        ("scaling", Scaling),
+        ("scaling", ScalingInC),
     )
 
 
@@ -46,21 +46,21 @@ class Add(ctypes.Structure):
     )
 
 
-def layer_of(graph: Graph, node: W16A8Node) -> Layer | Add:
+def layer_of(graph: Graph, node: W16A8Node) -> W16A8LayerInC | Add:
     """Return a node of a graph in the form of the library; one that is fully connected has images of 1 x 1."""
     limits = node.act_min - node.zero, node.act_max - node.zero
     if isinstance(node.factors, AddFactors):
         return Add((c_int32 * 3)(*node.factors.multipliers), (c_int32 * 3)(*node.factors.shifts), *limits)
     factors = (0, 0) if node.own is None else (node.own.multiplier, node.own.shift)
-    scaling, zero = Scaling(*factors, *limits), graph.zero_of(node.reads[0])
+    scaling, zero = ScalingInC(*factors, *limits), graph.zero_of(node.reads[0])
     if node.op is Op.FULLY_CONNECTED:
-        return Layer(1, 1, node.in_size, 1, 1, node.out_size, 1, 1, 1, 1, 0, 0, zero, scaling)
-    return Layer(*node.in_shape, *node.out_shape, *node.kernel, *node.stride, *node.pad, zero, scaling)
+        return W16A8LayerInC(1, 1, node.in_size, 1, 1, node.out_size, 1, 1, 1, 1, 0, 0, zero, scaling)
+    return W16A8LayerInC(*node.in_shape, *node.out_shape, *node.kernel, *node.stride, *node.pad, zero, scaling)
 
 
 BYTES, SHORTS, WORDS = array(np.uint8), array(np.int16), array(np.int32)
 LONGS, FLOATS = array(np.int64), array(np.float32)
-WINDOWS = (POINTER(Layer), c_int64)  # lanes
+WINDOWS = (POINTER(W16A8LayerInC), c_int64)  # lanes
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "input": (c_int64, c_int64, c_int64, BYTES, c_int32, SHORTS),
     "convolution": (*WINDOWS, SHORTS, WORDS, SHORTS, SHORTS),
@@ -83,7 +83,7 @@ FORWARD = {
 Own = tuple[np.ndarray, np.ndarray]  # int16 weights and int32 biases of a layer
 
 
-class Native:
+class W16A8Library:
     """The library that `hil.training.reference.native.build` makes, its functions with the types of their arguments."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
@@ -108,7 +108,7 @@ class Native:
         self._run("input", len(images), out.size // lanes, lanes, given, PIXEL_OFFSET + graph.zero, out)
 
     def forward(
-        self, op: Op, layer: Layer | Add, reads: Sequence[np.ndarray], own: Own | None, out: np.ndarray
+        self, op: Op, layer: W16A8LayerInC | Add, reads: Sequence[np.ndarray], own: Own | None, out: np.ndarray
     ) -> None:
         """Write the output of a layer.
 

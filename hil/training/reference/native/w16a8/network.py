@@ -8,21 +8,21 @@ import numpy as np
 
 from hil.training.graph.graph import Graph, Shape
 from hil.training.graph.node import W16A8Node
-from hil.training.methods.qzo_ff_tensors import TrainedTensor
-from hil.training.reference.formats.w16a8.network import Network
-from hil.training.reference.native.w16a8.library import Native, Own, layer_of
+from hil.training.methods.qzo_ff_tensors import QzoFfTensor
+from hil.training.reference.formats.w16a8.network import W16A8Network
+from hil.training.reference.native.w16a8.library import Own, W16A8Library, layer_of
 
 EVALUATED = 128  # samples that are evaluated at a time: their values stay in the cache
 
 
-class NativeNetwork(Network):
-    """As `Network`, to the bit.
+class NativeW16A8Network(W16A8Network):
+    """As `W16A8Network`, to the bit.
 
     Its arrays are kept for the next pass: new memory would cost as much time as some layers. So the values that
     `prefix` returns are overwritten by the next pass of as many samples from the input on.
     """
 
-    def __init__(self, graph: Graph, trained: Sequence[TrainedTensor], native: Native) -> None:
+    def __init__(self, graph: Graph, trained: Sequence[QzoFfTensor], native: W16A8Library) -> None:
         super().__init__(graph, trained)
         self._native, self.arithmetic = native, native.name
         self._layers = [layer_of(graph, node) for node in graph.nodes(W16A8Node)]
@@ -33,17 +33,17 @@ class NativeNetwork(Network):
         self._kept: dict[tuple[int, int], np.ndarray] = {}
 
     def prefix(self, images: np.ndarray) -> list[dict[int, np.ndarray]]:
-        """As `Network`; one chunk, int16 [H, W, C, lanes], with all values up to the first trained layer."""
+        """As `W16A8Network`; one chunk, int16 [H, W, C, lanes], with all values up to the first trained layer."""
         return [dict(enumerate(self._continued([self._input(images)], self._first_own, self.first)))]
 
     def losses(self, prefix: Sequence[dict[int, np.ndarray]], labels: np.ndarray) -> np.ndarray:
-        """As `Network`."""
+        """As `W16A8Network`."""
         (values,) = prefix
         logits = self._continued(list(values.values()), self._own_now(), len(self._layers))[-1]
         return self._native.losses(logits, labels, self.graph.scale_of(len(self.graph.layers)))
 
     def logits(self, images: np.ndarray) -> np.ndarray:
-        """As `Network`."""
+        """As `W16A8Network`."""
         own, found = self._own_now(), []
         for first in range(0, len(images), EVALUATED):
             part = images[first : first + EVALUATED]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from hil.training.methods.figures import Work
+from hil.training.methods.figures import StepWork
 from hil.training.methods.graph_figures import GraphFigures
 from hil.training.methods.graph_method import GraphMethod, GraphRequest
 from hil.training.methods.graph_plan import GraphPlan
@@ -38,9 +38,9 @@ class SpsaFigures(GraphFigures):
         """Return how often each layer runs in a step."""
         return (SIDES * self.plan.settings.batch,) * len(self.plan.layers)
 
-    def step_work(self) -> Work:
+    def step_work(self) -> StepWork:
         """Count the work of a step of `settings.batch` samples."""
-        return Work.of(self.plan.network, self.least_runs())
+        return StepWork.of(self.plan.network, self.least_runs())
 
 
 @dataclass(frozen=True)

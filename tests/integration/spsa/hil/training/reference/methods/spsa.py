@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hil.training.reference.floats import F
-from hil.training.reference.formats.tflite8.fast import Own
+from hil.training.reference.formats.tflite8.fast import OwnWeights
 from hil.training.reference.formats.tflite8.loss import deltas, summed
 from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.trained import DELTA_EXPONENT, TrainedLayer
@@ -22,7 +22,7 @@ class Spsa(ZerothOrder):
     """One two-sided query a step."""
 
     def estimate_samples(
-        self, some: Samples, own: list[Own | None], gradients: list[Gradient]
+        self, some: Samples, own: list[OwnWeights | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradient of a step; arguments and result as of `TrainedGraph`, the losses those of both passes."""
         directions = [self._direction(some.step, layer) for layer in self.trained]
@@ -48,7 +48,9 @@ class Spsa(ZerothOrder):
         """Return xi of a layer, int8 [1, 1, coordinates]."""
         return signs(self._streams(step, FIRST, layer, FIRST), layer.dimension)
 
-    def _pass(self, some: Samples, own: list[Own | None], directions: Sequence[np.ndarray], side: int) -> np.ndarray:
+    def _pass(
+        self, some: Samples, own: list[OwnWeights | None], directions: Sequence[np.ndarray], side: int
+    ) -> np.ndarray:
         """Return the losses of all samples with the trained layers moved to a side, float32 [N]."""
         moved, losses = list(own), []
         for layer, direction in zip(self.trained, directions, strict=True):
