@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.graph.node import Float32Parameters
 from hil.training.networks.batch_norm import BatchNorm, folded
 from hil.training.networks.floating import FloatGraph, FloatLayer

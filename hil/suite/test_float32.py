@@ -6,7 +6,7 @@ does not fit, a network of 21,662 parameters is trained, which fits every board.
 
 import pytest
 
-from hil.training.graph.graph import Format
+from hil.training.graph.formats import Format
 from hil.training.matrix.cells import Cell
 from hil.training.methods import METHODS
 from hil.training.networks import names

@@ -25,8 +25,9 @@ from hil.errors import RigError
 from hil.training.data import load
 from hil.training.graph.chain import chain
 from hil.training.graph.file import NetworkFileError, decode, encode
-from hil.training.graph.graph import Format, Graph, Node, Op, Parameters, Shape
-from hil.training.graph.node import ChainNode, ChainParameters
+from hil.training.graph.formats import Format, Op, Shape
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import ChainNode, ChainParameters, Node, Parameters
 from hil.training.methods import Method, find_method
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks.lenet5 import xavier

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 import xxhash
 
-from hil.training.graph.graph import Graph, Node, Op, Shape
-from hil.training.graph.node import Float32Node
+from hil.training.graph.formats import Op, Shape
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Node, Node
 from tests.oracle.affine8_numbers import float_of, params
 from tests.oracle.float32 import ZERO, Floats
 from tests.oracle.numbers import F32

@@ -12,7 +12,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, MeanFactor, Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import MeanFactor, Node
 from hil.training.methods.graph_settings import GraphSettings
 from tests.oracle.graph_layers import Own, Values, clamp, gradient, loss, run, taps, windows
 from tests.oracle.graph_method import moved

@@ -12,8 +12,9 @@ from math import floor
 
 import numpy as np
 
-from hil.training.graph.graph import AddFactors, Graph, MeanFactor, Node, Op
-from hil.training.graph.node import Table
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, MeanFactor, Node, Table
 from tests.oracle.numbers import F32, exp32, log32
 
 Values = list[int]  # of one tensor of one sample, HWC

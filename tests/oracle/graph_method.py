@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from tests.oracle.graph_layers import Own, Values, clamp, gradient, half_away, loss, run
 from tests.oracle.layers import accumulated

@@ -8,7 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.node import Node
 from tests.oracle.numbers import Tensor, bits, round_shift, trunc_shift
 
 Group = list[Tensor]  # one tensor a sample: the samples that share an exponent

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, MeanFactor, Node, Op
-from hil.training.graph.node import Table
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import MeanFactor, Node, Table
 from hil.training.reference.formats.tflite8.rescale import Quantization
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window

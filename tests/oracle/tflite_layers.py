@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.training.graph.graph import AddFactors
+from hil.training.graph.node import AddFactors
 from hil.training.reference.formats.tflite8.rescale import Quantization, requantize, rescale
 
 

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from tests.oracle.graph_backward import PlainBackPropagation
 from tests.oracle.graph_layers import Values, clamp

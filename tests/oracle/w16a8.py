@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.training.graph.graph import POOLS, Graph, Node, Op
+from hil.training.graph.formats import POOLS, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 from tests.oracle.float32 import sizes, windows
 from tests.oracle.numbers import F32, exp32, log32
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.methods.back_propagation import BackPropagation
 from hil.training.reference.methods.deepzero import DeepZeroReference

@@ -12,7 +12,8 @@ from hil.suite.corners.samples import drawn_samples
 from hil.training.graph.chain import bfp8_node, chain
 from hil.training.graph.factors import mean_factor
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import POOLS, Graph, Op, Shape, named
+from hil.training.graph.formats import POOLS, Op, Shape, named
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import ChainNode, ChainParameters, N, Table, Tflite8Node, Tflite8Parameters
 from hil.training.methods import METHODS
 from hil.training.networks import convert_affine8

@@ -9,7 +9,8 @@ from hil.suite.corners.formats import in_affine8, in_bfp8, in_floats, in_tflite8
 from hil.suite.corners.reweighed import LEAST_WIDTH, at_knees, even, faint, scaled
 from hil.suite.corners.shapes import Layer, drawn_graph
 from hil.training.graph.file import encode
-from hil.training.graph.graph import Graph, Op, Shape
+from hil.training.graph.formats import Op, Shape
+from hil.training.graph.graph import Graph
 from hil.training.networks.floating import FloatGraph
 
 CLASSES, BLACK = 5, 91

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.graph.node import Float32Parameters
 from hil.training.networks.floating import FloatGraph, FloatLayer
 

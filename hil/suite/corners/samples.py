@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.training.graph.graph import Shape
+from hil.training.graph.formats import Shape
 
 WHITE = 255
 TRAIN, TEST = 24, 12

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hil.training.graph.graph import POOLS, WEIGHTED, Op, Shape
+from hil.training.graph.formats import POOLS, WEIGHTED, Op, Shape
 from hil.training.graph.node import Float32Parameters
 from hil.training.networks.floating import FloatGraph, FloatLayer
 

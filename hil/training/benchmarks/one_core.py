@@ -19,7 +19,8 @@ import numpy as np
 from hil.child_process import module_command
 from hil.threads import ONE_THREAD
 from hil.training.data import DataSet, batches, load
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.elasticzo_settings import VARIANTS, ElasticZoSettings
 from hil.training.networks import build
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic

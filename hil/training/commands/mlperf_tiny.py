@@ -15,7 +15,7 @@ from hil.commands.rig_of import rig_of
 from hil.dut import Dut
 from hil.errors import RigError
 from hil.number_text import whole_number
-from hil.training.graph.graph import Format
+from hil.training.graph.formats import Format
 from hil.training.matrix.cells import cells
 from hil.training.networks import build
 from hil.training.networks.files import is_path, read_network, title_of

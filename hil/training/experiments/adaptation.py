@@ -11,7 +11,7 @@ from hil.training.data.names import is_own, public_name, split_name
 from hil.training.data.store import PARTS, data_folder, file_name
 from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.run import Given
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.methods import graph_method
 from hil.training.methods.graph_settings import LIMITS, GraphSettings
 from hil.training.networks import NETWORKS, build, find_network

@@ -25,7 +25,7 @@ from hil.training.experiments.pmt import BOTH, TASKS
 from hil.training.experiments.spec_file import read_spec
 from hil.training.experiments.table import PaperTable
 from hil.training.experiments.tables import TABLES
-from hil.training.graph.graph import Format
+from hil.training.graph.formats import Format
 from hil.training.networks import NETWORKS, names
 from hil.training.networks.published_heads import NEW_HEADS
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.errors import RigError
-from hil.training.graph.graph import POOLS, Graph, MeanFactor, Node, Op
-from hil.training.graph.node import Tflite8Node, Tflite8Parameters
+from hil.training.graph.formats import POOLS, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import MeanFactor, Node, Tflite8Node, Tflite8Parameters
 from hil.training.methods.graph_plan import GraphPlan
 from hil.training.reference.methods.zeroth_order import ZerothOrder
 

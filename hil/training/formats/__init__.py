@@ -4,7 +4,7 @@ from functools import cache
 from types import ModuleType
 
 from hil.training.graph.format_plugins import FORMATS
-from hil.training.graph.graph import Format
+from hil.training.graph.formats import Format
 
 __all__ = ["FORMATS", "kernels_of"]
 

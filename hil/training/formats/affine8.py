@@ -6,7 +6,8 @@ It has the bytes that its kernels work in, the most of all cores (docs/arithmeti
 from __future__ import annotations
 
 from hil.training.formats import tflite8
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.node import Node
 from hil.training.graph.plan import up
 
 WORDS = "int8, a scale and a zero point a tensor"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.training.graph.graph import Node
+from hil.training.graph.node import Node
 
 WORDS = "an exponent a tensor"
 REFERENCE = "hil.training.reference.formats.bfp8.arithmetic:NumpyArithmetic"  # module and class

@@ -5,7 +5,8 @@ It has the bytes that its kernels work in (docs/memory.md, section w16a8, QZO-FF
 
 from __future__ import annotations
 
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.node import Node
 
 WORDS = "int16 weights, int8 activations"
 REFERENCE = "hil.training.reference.formats.w16a8.network:W16A8Network"  # module and class

@@ -10,33 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.formats import (
-    CHAINS,
-    GATED,
-    KIND,
-    LARGEST_FLOAT,
-    OPS,
-    PAIRED,
-    POOLS,
-    ROUNDINGS,
-    SPREADING,
-    WEIGHTED,
-    WINDOWED,
-    Format,
-    Op,
-    Shape,
-    is_format,
-    named,
-    rounding_word,
-    weight_type,
-)
-from hil.training.graph.node import AddFactors, Affine8Node, MeanFactor, N, Node, P, Parameters, Scaled
-
-__all__ = [
-    "CHAINS", "GATED", "KIND", "LARGEST_FLOAT", "OPS", "PAIRED", "POOLS", "ROUNDINGS", "SPREADING", "WEIGHTED",
-    "WINDOWED", "AddFactors", "Format", "Graph", "MeanFactor", "Node", "Op", "Parameters", "Shape", "is_format",
-    "named", "rounding_word", "weight_type",
-]  # fmt: skip
+from hil.training.graph.formats import Format, Shape, weight_type
+from hil.training.graph.node import Affine8Node, N, Node, P, Parameters, Scaled
 
 
 @dataclass(frozen=True, eq=False)

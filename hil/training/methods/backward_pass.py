@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.errors import RigError
-from hil.training.graph.graph import GATED, POOLS, SPREADING, Graph, Node, Op
+from hil.training.graph.formats import GATED, POOLS, SPREADING, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 from hil.training.graph.plan import Span
 
 LOOKING = (Op.MAX_POOL, Op.HARD_SWISH, Op.MULTIPLY)  # they need what they read to pass an error on

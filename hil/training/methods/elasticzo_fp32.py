@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from hil.training.graph.float32_contents import beyond_file
-from hil.training.graph.graph import Format, Graph
+from hil.training.graph.formats import Format
+from hil.training.graph.graph import Graph
 from hil.training.graph.plan import Plan
 from hil.training.methods import elasticzo_fp32_memory as memory
 from hil.training.methods.backward_pass import BackwardPass, check_passable

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from hil.training.formats.float32 import VALUE
 from hil.training.graph.file import file_size
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Float32Node
 from hil.training.graph.plan import ArenaBuffer, ArenaLayout, Plan, Span, Start
 from hil.training.methods.backward_pass import BackwardPass

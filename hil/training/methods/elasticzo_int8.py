@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 from hil.errors import RigError
 from hil.training.graph.chain import chain
-from hil.training.graph.graph import CHAINS, Format, Graph, Op
+from hil.training.graph.formats import CHAINS, Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import ChainNode
 from hil.training.graph.plan import Plan
 from hil.training.methods import elasticzo_memory

@@ -5,7 +5,9 @@ from __future__ import annotations
 from hil.training.formats import kernels_of
 from hil.training.formats.bfp8 import EXPONENT
 from hil.training.graph.file import file_size
-from hil.training.graph.graph import CHAINS, Graph, Node, Op
+from hil.training.graph.formats import CHAINS, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 from hil.training.graph.plan import ArenaBuffer, ArenaLayout, Plan, Span, Start
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
 

@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hil.training.graph.graph import Format, Graph, Node
+from hil.training.graph.formats import Format
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 from hil.training.methods.plan import MethodPlan
 from hil.training.methods.request import MethodRequest
 

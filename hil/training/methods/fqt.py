@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from hil.training.graph.graph import Format, Graph
+from hil.training.graph.formats import Format
+from hil.training.graph.graph import Graph
 from hil.training.methods.backward_pass import check_passable
 from hil.training.methods.fqt_figures import FqtFigures
 from hil.training.methods.fqt_plan import FqtPlan

@@ -13,7 +13,8 @@ from hil.training.formats import kernels_of
 from hil.training.formats.float32 import VALUE
 from hil.training.formats.tflite8 import gradient_sums, input_error
 from hil.training.graph.file import file_size, parameters_in_file, places_in_file
-from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.plan import ArenaBuffer, ArenaLayout, Plan, Span, Start, up
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.methods.fqt_settings import FqtSettings

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.errors import RigError
-from hil.training.graph.graph import Format, Graph
+from hil.training.graph.formats import Format
+from hil.training.graph.graph import Graph
 from hil.training.methods.settings_fields import FqtFields
 
 MOST_SQUARES = 2**32  # of output positions, squared, times weights of a channel

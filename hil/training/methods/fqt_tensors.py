@@ -13,8 +13,9 @@ import numpy as np
 
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.affine8_parameters import Head
-from hil.training.graph.graph import POOLS, Graph, Node
-from hil.training.graph.node import Affine8Node, WithBias
+from hil.training.graph.formats import POOLS
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Node, Node, WithBias
 from hil.training.graph.part import padded
 
 WEIGHTS, BIAS, RANGE = "weights", "bias", "range"

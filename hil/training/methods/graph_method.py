@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from hil.errors import Blocked
-from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_figures import GraphFigures
 from hil.training.methods.graph_plan import GraphPlan
 from hil.training.methods.graph_settings import GraphSettings

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hil.errors import RigError, shown
-from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 from hil.training.methods.settings import only
 from hil.training.methods.settings_fields import Tflite8Fields
 

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from hil.training.formats.tflite8 import ring_width
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.plan import Span
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.methods.graph_settings import GraphSettings

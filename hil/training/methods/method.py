@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hil.errors import RigError, close_matches
-from hil.training.graph.graph import Format, Graph
+from hil.training.graph.formats import Format
+from hil.training.graph.graph import Graph
 from hil.training.methods.figures import MethodFigures
 from hil.training.methods.plan import MethodPlan
 from hil.training.methods.request import MethodRequest

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.errors import RigError
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.methods.figures import StepWork
 from hil.training.methods.graph_settings import GraphSettings

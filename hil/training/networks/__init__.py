@@ -15,7 +15,8 @@ from hil.errors import RigError, close_matches
 from hil.plugins import Registry
 from hil.training.graph.file import decode
 from hil.training.graph.file_checks import LEAST_CLASSES, MOST_CLASSES
-from hil.training.graph.graph import Format, Graph
+from hil.training.graph.formats import Format
+from hil.training.graph.graph import Graph
 from hil.training.networks.convert_w16a8 import W8, W16, from_tflite8
 from hil.training.networks.drawing import calibration_images
 from hil.training.networks.files import LARGEST, is_path, read_network

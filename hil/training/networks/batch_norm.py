@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.graph.node import Float32Parameters
 from hil.training.networks.floating import FloatGraph
 

@@ -13,8 +13,9 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.affine8 import params, rounded, with_scales
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Graph, Node, Op, named
-from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Tflite8Node
+from hil.training.graph.formats import LARGEST_FLOAT, POOLS, Op, named
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Node, Tflite8Node
 from hil.training.networks.float32 import float_node, in_real
 from hil.training.networks.floating import LIMITS, FloatGraph, FloatLayer
 

@@ -13,7 +13,8 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.factors import act_limits, add_factors
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import POOLS, Graph, Op, named
+from hil.training.graph.formats import POOLS, Op, named
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import AddFactors, Tflite8Node, W16A8Node, W16A8Parameters
 from hil.training.graph.w16a8_contents import SATURATES_FROM, SHIFTS, needs_saturating_shift
 from hil.training.networks.floating import FloatGraph

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from hil.training.graph.factors import act_limits
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Graph, Op, Shape, named
+from hil.training.graph.formats import LARGEST_FLOAT, POOLS, Op, Shape, named
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Float32Node, Float32Parameters, Tflite8Node
 from hil.training.networks.floating import LIMITS, FloatGraph, FloatLayer
 from hil.training.networks.lenet5 import xavier_uniform

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.training.graph.graph import Op, Shape
+from hil.training.graph.formats import Op, Shape
 from hil.training.graph.node import Float32Parameters
 
 LIMITS = {"none": (-np.inf, np.inf), "relu": (0.0, np.inf), "relu6": (0.0, 6.0), "hard_sigmoid": (0.0, 1.0)}

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.networks.batch_norm import normalized
 from hil.training.networks.convert_affine8 import from_floats
 from hil.training.networks.drawing import calibration_images

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from hil.training.graph.graph import Shape
+from hil.training.graph.formats import Shape
 from hil.training.networks.drawing import Drawing
 from hil.training.networks.floating import FloatGraph
 

@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from hil.training.graph.chain import bfp8_node, chain
-from hil.training.graph.graph import Graph, Op, Shape, named
+from hil.training.graph.formats import Op, Shape, named
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import ChainNode
 
 INPUT: Shape = (28, 28, 1)

@@ -12,7 +12,8 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.factors import act_limits, add_factors, multiplier_of, nearest
-from hil.training.graph.graph import POOLS, Graph, Op, named
+from hil.training.graph.formats import POOLS, Op, named
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Float32Parameters, Tflite8Node, Tflite8Parameters
 from hil.training.networks.floating import FloatGraph
 

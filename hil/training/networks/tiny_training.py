@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from hil.errors import RigError
-from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Tflite8Node
 from hil.training.networks.convert_affine8 import from_parts
 from hil.training.networks.drawing import calibration_images

@@ -22,7 +22,8 @@ from hil.bounded_read import read_file
 from hil.errors import RigError
 from hil.training.graph.factors import act_limits, add_factors, multiplier_of
 from hil.training.graph.file_checks import MOST_LAYERS
-from hil.training.graph.graph import Graph, Op, Shape, named
+from hil.training.graph.formats import Op, Shape, named
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.networks.quantize import LARGEST_BIAS, SMALLEST_FACTOR
 from hil.training.tflite.blocks import by_share

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.node import Node
 from hil.training.reference.arith import INT32_MAX, INT32_MIN, trunc_shift
 from hil.training.reference.formats.bfp8.layers import exact_float
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.errors import RigError
-from hil.training.graph.graph import Graph, Node
-from hil.training.graph.node import Tflite8Node, Tflite8Parameters
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node, Tflite8Node, Tflite8Parameters
 from hil.training.tflite.buffers import with_constants
 from hil.training.tflite.importing import Imported
 from hil.training.tflite.model import ABSENT, Model

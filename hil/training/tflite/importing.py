@@ -9,7 +9,8 @@ from math import prod
 from hil.errors import RigError
 from hil.training.graph.file import NetworkFileError, decode, encode
 from hil.training.graph.file_checks import LEAST_CLASSES, MOST_CLASSES, MOST_LAYERS
-from hil.training.graph.graph import Graph, Op, named
+from hil.training.graph.formats import Op, named
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Tflite8Node
 from hil.training.tflite.blocks import by_map, by_share
 from hil.training.tflite.model import Model

@@ -8,7 +8,7 @@ from math import prod
 
 from hil.errors import RigError
 from hil.training.graph.factors import add_factors, mean_factor
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.graph.node import Table
 from hil.training.tflite.model import Operator
 from hil.training.tflite.tables import BY_ELEMENT, RELUS, requantizing, table_of

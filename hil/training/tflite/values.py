@@ -9,7 +9,7 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.contents import LARGEST_SCALE, SMALLEST_SCALE
-from hil.training.graph.graph import Shape
+from hil.training.graph.formats import Shape
 from hil.training.tflite.model import Operator, TfliteTensor
 
 QUANTIZE = "quantize the whole model to int8 (post-training integer quantization)"

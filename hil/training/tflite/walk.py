@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from hil.errors import RigError
-from hil.training.graph.graph import Op, Shape
+from hil.training.graph.formats import Op, Shape
 from hil.training.graph.node import Tflite8Node
 from hil.training.tflite.activations import activation_of, limits
 from hil.training.tflite.model import ABSENT, Model, Operator, TfliteTensor

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from hil.errors import RigError
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.graph.node import Tflite8Node
 from hil.training.tflite.model import Operator
 from hil.training.tflite.values import CURE, Value, image_of

@@ -10,7 +10,7 @@ import numpy as np
 from hil.errors import RigError
 from hil.training.graph.contents import LARGEST_BIAS, LARGEST_SCALE, SMALLEST_SCALE
 from hil.training.graph.factors import LARGEST_SHIFT, SMALLEST_SHIFT, multiplier_of
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.graph.node import Tflite8Parameters
 from hil.training.tflite.model import ABSENT, Model, Operator, TfliteTensor
 from hil.training.tflite.values import CURE, QUANTIZE, array_of

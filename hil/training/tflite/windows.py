@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hil.errors import RigError
-from hil.training.graph.graph import Shape
+from hil.training.graph.formats import Shape
 from hil.training.tflite.model import Operator
 from hil.training.tflite.options import SAME
 from hil.training.tflite.values import Value

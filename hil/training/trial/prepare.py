@@ -17,7 +17,8 @@ from hil.training.data import DataSet
 from hil.training.data import load as load_data
 from hil.training.data.own import NetworkInput
 from hil.training.graph.file import decode
-from hil.training.graph.graph import Format, Graph
+from hil.training.graph.formats import Format
+from hil.training.graph.graph import Graph
 from hil.training.graph.plan import Plan
 from hil.training.methods import Method
 from hil.training.methods.plan import MethodPlan

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.tflite_layers import drawn, parameters
 from hil.training.formats.tflite8 import forward_scratch
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.graph.node import Tflite8Node
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window

@@ -11,7 +11,8 @@ from hil.training.campaign.checkpoints import Checkpoints, ResumePoint
 from hil.training.campaign.journal import NAME, Journal, read_journal
 from hil.training.campaign.step_saver import StepSaver
 from hil.training.graph.chain import bfp8_node, chain
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 from hil.training.trial.lockstep_outcome import StepRow

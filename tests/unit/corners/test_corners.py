@@ -13,7 +13,8 @@ from hil.suite.corners.networks import write_network
 from hil.suite.corners.samples import WHITE, drawn_samples
 from hil.suite.corners.trials import CORNERS, Corner
 from hil.training.data import batches
-from hil.training.graph.graph import POOLS, WINDOWED, Format, Graph, Op
+from hil.training.graph.formats import POOLS, WINDOWED, Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.reference.methods import reference_of
 from hil.training.trial.prepare import prepare
 from hil.trial import does_not_fit

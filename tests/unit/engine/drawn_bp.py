@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from engine.host_engine import Engine, EngineRefused
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.file import encode
-from hil.training.graph.graph import LARGEST_FLOAT, Graph, Node, Op, Parameters, named
-from hil.training.graph.node import Affine8Node, Affine8Parameters
+from hil.training.graph.formats import LARGEST_FLOAT, Op, named
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Node, Parameters
 from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.methods import StepFailed
 from hil.training.reference.methods.fqt import FqtReference

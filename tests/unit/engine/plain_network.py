@@ -12,7 +12,9 @@ from fractions import Fraction
 import numpy as np
 
 from engine.plain_affine8 import Error, clamp, error_of_sums, factor, near, params, quantized, rescaled
-from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 
 SMALLEST_WIDTH, WIDEST = Fraction(2) ** -20, Fraction(2**30)
 QUARTERS = Fraction(2**14)

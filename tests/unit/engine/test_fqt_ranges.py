@@ -13,7 +13,8 @@ from engine.fqt_pair import H, Pair, Small
 from engine.plain_affine8 import near
 from engine.plain_network import PlainNetwork, exact, moved_range
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.methods.fqt_tensors import with_arrays
 

@@ -15,7 +15,8 @@ from reference.test_fqt_properties import CHOSEN
 
 from engine.fqt_pair import Pair
 from hil.errors import RigError
-from hil.training.graph.graph import LARGEST_FLOAT, Graph
+from hil.training.graph.formats import LARGEST_FLOAT
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Float32Parameters
 from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.methods import StepFailed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.reference.formats.tflite8.rescale import Quantization
 from tests.oracle.tflite_layers import Window
 

@@ -24,7 +24,8 @@ from hil.training.experiments.pmt import FP32, TASKS
 from hil.training.experiments.qzo_runs import QzoRun
 from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import Training
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.networks import NETWORKS, build
 from hil.training.trial.prepare import prepare
 

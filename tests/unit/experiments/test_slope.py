@@ -9,7 +9,8 @@ from reference.drawn_graphs import Builder
 
 from hil.training.data import load
 from hil.training.experiments.slope import cosine, cosines, slopes
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.networks import build
 from hil.training.reference.methods.poor_mans import PoorMans

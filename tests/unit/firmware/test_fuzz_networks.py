@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hil.training.graph.file import decode
-from hil.training.graph.graph import Format
+from hil.training.graph.formats import Format
 from tests.faults.fuzz.sessions import graph_like, lenet_like
 
 

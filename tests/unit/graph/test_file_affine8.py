@@ -13,12 +13,15 @@ from network.drawn_affine8 import affine8_graphs
 
 from hil.training.graph.affine8 import params, with_scales
 from hil.training.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
-from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters
+from hil.training.graph.formats import LARGEST_FLOAT, Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import (
     Affine8Node,
     Affine8Parameters,
     Float32Node,
     Float32Parameters,
+    Node,
+    Parameters,
     Tflite8Node,
     Tflite8Parameters,
 )

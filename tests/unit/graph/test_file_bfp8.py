@@ -12,7 +12,9 @@ from network.drawn import networks
 
 from hil.training.graph.chain import bfp8_node, chain
 from hil.training.graph.file import NetworkFileError, decode, encode, file_size
-from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 from hil.training.networks.lenet5 import lenet5
 
 from .files import HEADER, RECORD, at, patched, same

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from network.drawn_float32 import float32_graphs
 
 from hil.training.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
-from hil.training.graph.graph import LARGEST_FLOAT, Graph, Op, Parameters
-from hil.training.graph.node import Float32Node, Float32Parameters
+from hil.training.graph.formats import LARGEST_FLOAT, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Node, Float32Parameters, Parameters
 
 from .files import HEADER, RECORD, at, parameters_at, patched, same, weights_at
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from hil.training.graph.file import NetworkFileError, decode, encode
-from hil.training.graph.graph import Graph, MeanFactor, Op
-from hil.training.graph.node import Table, Tflite8Node
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import MeanFactor, Table, Tflite8Node
 
 from .files import at, parameters_at, patched, same, weights_at
 from .test_file_tflite8 import own

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from network.drawn_graphs import graphs
 
 from hil.training.graph.file import NetworkFileError, decode, encode, file_size
-from hil.training.graph.graph import AddFactors, Graph, Node, Op, Parameters
-from hil.training.graph.node import Tflite8Node, Tflite8Parameters
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, Node, Parameters, Tflite8Node, Tflite8Parameters
 
 from .files import HEADER, OUTPUT, RECORD, at, parameters_at, patched, same, weights_at
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from network.w16a8_graphs import alone, fully_connected, parameters, w16a8_graphs
 
 from hil.training.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
-from hil.training.graph.graph import AddFactors, Graph, Op
-from hil.training.graph.node import W16A8Node
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, W16A8Node
 
 from .files import HEADER, RECORD, at, parameters_at, patched, same, weights_at
 

@@ -13,7 +13,8 @@ from reference.affine8_networks import F32, network_a, network_b, network_c, sam
 
 from hil.errors import RigError
 from hil.training.graph.file import encode, file_size
-from hil.training.graph.graph import GATED, Format, Graph, Op
+from hil.training.graph.formats import GATED, Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.plan import ArenaBuffer
 from hil.training.methods import METHODS
 from hil.training.methods.figures import StepWork

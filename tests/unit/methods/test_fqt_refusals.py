@@ -13,7 +13,8 @@ from reference.float32_networks import network_a as no_affine8
 
 from hil.errors import RigError
 from hil.training.graph.affine8 import with_scales
-from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.fqt import Fqt
 from hil.training.networks import build
 

@@ -10,7 +10,9 @@ import math
 
 import numpy as np
 
-from hil.training.graph.graph import Format, Graph, Node, Op
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 
 F = np.float32
 

@@ -8,7 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hil.training.graph.chain import bfp8_node, chain
-from hil.training.graph.graph import OPS, Format, Graph, Node, Op, Shape, named
+from hil.training.graph.formats import OPS, Format, Op, Shape, named
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 
 WEIGHTS = ("uniform", "extreme", "sparse", "small", "zero")
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.file import NetworkFileError, decode, encode
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, named
-from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Float32Parameters
+from hil.training.graph.formats import LARGEST_FLOAT, POOLS, Format, Op, named
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Float32Parameters, Node, Parameters
 from network.drawn_graphs import graphs
 from network.in_format import in_format
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node
-from hil.training.graph.node import Float32Node, Float32Parameters
+from hil.training.graph.formats import LARGEST_FLOAT, POOLS, Format
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Node, Float32Parameters, Node
 from network.drawn_graphs import graphs
 
 LIMITS = ((-LARGEST_FLOAT, LARGEST_FLOAT), (0.0, LARGEST_FLOAT), (0.0, 6.0), (-0.5, 0.25))

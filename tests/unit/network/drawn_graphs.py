@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import OPS, POOLS, AddFactors, Format, Graph, MeanFactor, Node, Op, Shape, named
-from hil.training.graph.node import Table, Tflite8Node, Tflite8Parameters
+from hil.training.graph.formats import OPS, POOLS, Format, Op, Shape, named
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, MeanFactor, Node, Table, Tflite8Node, Tflite8Parameters
 from network.drawn import drawn_weights
 
 SCALES = st.integers(-12, 4).map(lambda e: float(np.float32(2.0**e * 1.37)))

@@ -6,7 +6,9 @@ from math import prod
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 
 
 def rescale(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: str) -> np.ndarray:

@@ -15,7 +15,8 @@ from hil.errors import RigError
 from hil.training.data import load
 from hil.training.graph.affine8 import params
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Op
+from hil.training.graph.formats import LARGEST_FLOAT, POOLS, Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Float32Parameters
 from hil.training.networks import build, find_network
 from hil.training.networks.batch_norm import BatchNorm, folded, normalized

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.graph.file import NetworkFileError, decode, encode
-from hil.training.graph.graph import POOLS, Format, Graph, Op
+from hil.training.graph.formats import POOLS, Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Tflite8Node, Tflite8Parameters
 from hil.training.networks import build, names
 from hil.training.networks.convert_w16a8 import W8, W16, from_floats, from_tflite8, parameters, with_prototypes

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from reference.float32_networks import CLASSES, Maker
 
 from hil.errors import RigError
-from hil.training.graph.graph import POOLS, Format, Graph, Op
+from hil.training.graph.formats import POOLS, Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.plan import ArenaBuffer
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32

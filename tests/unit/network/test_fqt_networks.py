@@ -10,7 +10,8 @@ import pytest
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.graph.file import decode, encode, file_size
-from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.networks import NETWORKS, TREES, build, find_network
 from hil.training.networks.float_weights import WEIGHTS, read_weights, write_weights
 from hil.training.networks.floating import FloatGraph

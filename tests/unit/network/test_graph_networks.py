@@ -10,7 +10,8 @@ import pytest
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.graph.file import decode, encode, file_size
-from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.int8_bp import Int8Bp, Mcutrain
 from hil.training.networks import NETWORKS, WEIGHTS, build, find_network, names

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hil.training.data import load
-from hil.training.graph.graph import Format
+from hil.training.graph.formats import Format
 from hil.training.graph.node import Float32Parameters
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.networks import build, find_network

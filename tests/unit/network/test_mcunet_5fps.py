@@ -10,7 +10,8 @@ import pytest
 
 from hil.training.data import load
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.networks.tiny_training import MCUNET_DATA, mcunet_5fps
 from hil.training.networks.tree import FOLDER_VARIABLE
 from network import affine8_forward, integer_forward

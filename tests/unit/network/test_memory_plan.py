@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.training.graph.file import encode
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.plan import ArenaBuffer, Plan
 from hil.training.methods.elasticzo_memory import plan
 from hil.training.methods.elasticzo_settings import ElasticZoSettings

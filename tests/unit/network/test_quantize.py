@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from hil.errors import RigError
 from hil.training.graph.factors import act_limits, add_factors, multiplier_of
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import Graph, Node, Op
-from hil.training.graph.node import Float32Parameters
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Parameters, Node
 from hil.training.networks.floating import LIMITS, FloatGraph, FloatLayer
 from hil.training.networks.quantize import LARGEST_BIAS, grid_of, quantize
 from network import integer_forward

@@ -14,7 +14,7 @@ from reference.drawn_graphs import Builder, images
 from reference.tinytrain_networks import network_b
 
 from hil.errors import RigError
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.graph.plan import Plan
 from hil.training.methods.int8_bp import Int8Bp
 from hil.training.methods.tinytrain import TinyTrain

@@ -20,7 +20,8 @@ import pytest
 
 from hil.errors import RigError
 from hil.training.data import load
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.networks.drawing import calibration_images
 from hil.training.networks.tree import FOLDER_VARIABLE, read_tree
 from hil.training.tflite.importing import Imported, network_of

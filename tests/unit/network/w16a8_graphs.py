@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import Format, Graph, Node, Op
-from hil.training.graph.node import W16A8Node, W16A8Parameters
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node, W16A8Node, W16A8Parameters
 from hil.training.graph.w16a8_contents import MOST_PRODUCTS, needs_saturating_shift
 from network.drawn_graphs import graphs
 from network.in_format import in_format

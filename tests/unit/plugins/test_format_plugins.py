@@ -12,7 +12,7 @@ from hil.errors import RigError
 from hil.training.formats import FORMATS, kernels_of
 from hil.training.graph.chain import chain
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import CHAINS, Format, Op
+from hil.training.graph.formats import CHAINS, Format, Op
 from hil.training.graph.node import ChainNode, ChainParameters
 from hil.training.methods import find_method
 from hil.training.reference.methods import reference_of

@@ -8,8 +8,9 @@ from math import prod
 import numpy as np
 
 from hil.training.graph.affine8 import with_scales
-from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, Shape, named
-from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Float32Parameters
+from hil.training.graph.formats import LARGEST_FLOAT, Format, Op, Shape, named
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Float32Parameters, Node, Parameters
 
 H = LARGEST_FLOAT
 LIMITS = {"none": (-H, H), "relu": (0.0, H), "relu6": (0.0, 6.0), "hard_sigmoid": (0.0, 1.0)}

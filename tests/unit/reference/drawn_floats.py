@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from network.drawn_float32 import LIMITS
 
-from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Node, Op
-from hil.training.graph.node import Float32Node, Float32Parameters
+from hil.training.graph.formats import LARGEST_FLOAT, POOLS, Op
+from hil.training.graph.node import Float32Node, Float32Parameters, Node
 
 LARGEST_TRAINED = 2.0**56  # magnitude of a weight
 KINDS = ("uniform", "subnormal", "largest", "far apart", "few", "positive", "zero")

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hil.training.graph.graph import KIND, AddFactors, Graph, MeanFactor, Node, Op, Shape
-from hil.training.graph.node import Table, Tflite8Node, Tflite8Parameters
+from hil.training.graph.formats import KIND, Op, Shape
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, MeanFactor, Node, Table, Tflite8Node, Tflite8Parameters
 from tests.oracle import tflite_graph as spec
 
 SPREAD = 45  # standard deviation of a layer's outputs, in steps

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from network.in_format import in_format
 from network.w16a8_graphs import alone, parameters
 
-from hil.training.graph.graph import POOLS, AddFactors, Graph, Op
-from hil.training.graph.node import W16A8Node
+from hil.training.graph.formats import POOLS, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, W16A8Node
 from hil.training.graph.w16a8_contents import needs_saturating_shift
 
 from . import drawn_floats

@@ -8,8 +8,9 @@ from math import prod
 
 import numpy as np
 
-from hil.training.graph.graph import LARGEST_FLOAT, Graph, Node, Op, Shape, named
-from hil.training.graph.node import Float32Node, Float32Parameters
+from hil.training.graph.formats import LARGEST_FLOAT, Op, Shape, named
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Node, Float32Parameters, Node
 from hil.training.methods.elasticzo_settings import Fp32Settings
 
 LIMITS = {"none": (-LARGEST_FLOAT, LARGEST_FLOAT), "relu": (0.0, LARGEST_FLOAT), "relu6": (0.0, 6.0)}

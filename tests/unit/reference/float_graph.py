@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 
 Weights = dict[int, tuple[np.ndarray, np.ndarray]]  # of the layers, by index: float weights and biases in their shapes
 

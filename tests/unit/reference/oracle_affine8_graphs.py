@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from hil.training.graph.graph import KIND, Graph, Node, Op, Parameters
-from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Float32Parameters
+from hil.training.graph.formats import KIND, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Float32Parameters, Node, Parameters
 from tests.oracle import affine8
 from tests.oracle.affine8_backward import backward
 from tests.oracle.affine8_network import POOLS, WEIGHTED, Layer, Network

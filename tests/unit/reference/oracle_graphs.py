@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from network.in_format import in_format
 
-from hil.training.graph.graph import KIND, POOLS, Graph, Node, Op, Shape
-from hil.training.graph.node import Float32Node, Float32Parameters, Tflite8Node
+from hil.training.graph.formats import KIND, POOLS, Op, Shape
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Node, Float32Parameters, Node, Tflite8Node
 from reference.drawn_graphs import drawn_graph
 from tests.oracle import w16a8
 

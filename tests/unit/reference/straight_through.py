@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 from tests.oracle import tflite_graph as spec
 from tests.oracle.graph_layers import taps, windows
 

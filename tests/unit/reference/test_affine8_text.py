@@ -12,8 +12,9 @@ from numpy.testing import assert_array_equal
 
 from hil.training.graph.affine8 import folded_biases, params, quantized_biases, with_scales
 from hil.training.graph.affine8_parameters import Head
-from hil.training.graph.graph import Graph, Node, Op
-from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Tflite8Node
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Node, Tflite8Node
 from hil.training.graph.part import padded
 from hil.training.reference.formats.affine8 import backward
 from hil.training.reference.formats.affine8.errors import Affine8Errors, RunningRange, joined, of_floats, of_sums

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hil.training.graph.chain import bfp8_node
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.node import Node
 from hil.training.reference.formats.bfp8 import layers
 from hil.training.reference.gradient import convolution_gradients
 from tests.oracle import layers as plain

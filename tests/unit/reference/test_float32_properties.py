@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from network.drawn_float32 import float32_graphs
 
 from hil.errors import RigError
-from hil.training.graph.graph import LARGEST_FLOAT, Graph
+from hil.training.graph.formats import LARGEST_FLOAT
+from hil.training.graph.graph import Graph
 from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32 import sums

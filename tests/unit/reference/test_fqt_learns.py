@@ -11,7 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from hil.training.data import batches, load
 from hil.training.graph.affine8 import with_scales
-from hil.training.graph.graph import Graph, Op, Shape
+from hil.training.graph.formats import Op, Shape
+from hil.training.graph.graph import Graph
 from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.methods.fqt import FqtReference
 from reference.affine8_networks import IMAGE, Maker

@@ -16,7 +16,8 @@ from network.drawn_float32 import float32_graphs
 from hil.errors import RigError
 from hil.training.graph.affine8 import with_scales
 from hil.training.graph.file import NetworkFileError, decode, encode
-from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Float32Node
 from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.methods.fqt_tensors import with_arrays

@@ -9,7 +9,8 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from hil.training.graph.chain import bfp8_node, chain
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
 

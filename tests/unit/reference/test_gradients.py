@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from network.drawn import networks
 
 from hil.training.graph.chain import bfp8_node
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.reference import gradient
 from hil.training.reference.gradient import Gradient, batch_gradient, outer_sum
 from tests.oracle import layers as plain

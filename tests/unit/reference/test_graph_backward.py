@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.node import Node
 from hil.training.networks import build
 from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.backward import ErrorPass, Tflite8Errors, joined, logits_error, normalized

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.methods import training_loop
 from hil.training.reference.methods.back_propagation import BackPropagation

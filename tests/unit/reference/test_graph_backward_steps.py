@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hil.errors import RigError
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.floats import F
 from hil.training.reference.methods import training_loop

@@ -15,8 +15,9 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from hil.training.graph.graph import Graph, Op, Parameters
-from hil.training.graph.node import Tflite8Node, Tflite8Parameters
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Parameters, Tflite8Node, Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.poor_mans import PoorMans

@@ -12,7 +12,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.methods import training_loop
 from reference import float_graph

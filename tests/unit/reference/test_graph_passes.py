@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import AddFactors, Graph, Op
-from hil.training.graph.node import Tflite8Node, Tflite8Parameters
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, Tflite8Node, Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.formats.tflite8.fast import FastLayer
 from hil.training.reference.formats.tflite8.passes import Passes

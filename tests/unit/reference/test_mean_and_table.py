@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.training.graph.graph import Graph, MeanFactor, Op
-from hil.training.graph.node import Table, Tflite8Node
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import MeanFactor, Table, Tflite8Node
 from hil.training.methods.deepzero import DeepZero
 from hil.training.methods.int8_bp import Int8Bp
 from hil.training.methods.poor_mans_training import PoorMansTraining

@@ -12,7 +12,8 @@ from network.drawn import networks
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.graph.chain import bfp8_node, chain
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks import build
 from hil.training.reference.methods import training_loop

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hil.training.graph.chain import bfp8_node, chain
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.networks import build
 from hil.training.reference.native.bfp8 import fastest
 from hil.training.reference.native.bfp8.library import Bfp8Library

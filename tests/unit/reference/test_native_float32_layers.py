@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.training.graph.graph import POOLS, WEIGHTED, Op, Shape
+from hil.training.graph.formats import POOLS, WEIGHTED, Op, Shape
 from hil.training.reference.formats.float32 import backward, forward
 from hil.training.reference.native.float32 import OPERATIONS
 from hil.training.reference.native.float32.library import Float32Library

@@ -13,7 +13,8 @@ from network.drawn_float32 import float32_graphs
 from hil.errors import RigError
 from hil.training.data import batches, load
 from hil.training.experiments.adam import AdamPreTraining
-from hil.training.graph.graph import Format, Graph
+from hil.training.graph.formats import Format
+from hil.training.graph.graph import Graph
 from hil.training.methods.elasticzo_settings import VARIANTS, Fp32Settings
 from hil.training.networks import build
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic

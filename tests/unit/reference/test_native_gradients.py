@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.training.graph.chain import bfp8_node
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.node import Node
 from hil.training.reference.arith import INT32_MAX, INT32_MIN
 from hil.training.reference.formats.bfp8 import layers as plain
 from hil.training.reference.gradient import batch_gradient

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.w16a8_graphs import alone, fully_connected
 
-from hil.training.graph.graph import OPS, Format, Graph, Op
+from hil.training.graph.formats import OPS, Format, Op
+from hil.training.graph.graph import Graph
 from hil.training.reference.formats.tflite8.loss import cross_entropy
 from hil.training.reference.formats.w16a8.layers import W16A8Layer
 from hil.training.reference.formats.w16a8.network import W16A8Passes

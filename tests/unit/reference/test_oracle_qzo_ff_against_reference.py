@@ -9,8 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from network.in_format import in_format
 
-from hil.training.graph.graph import POOLS, Graph, Node, Op
-from hil.training.graph.node import W16A8Node, W16A8Parameters
+from hil.training.graph.formats import POOLS, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node, W16A8Node, W16A8Parameters
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.reference.methods import training_loop
 from reference.drawn_graphs import drawn_graph, images

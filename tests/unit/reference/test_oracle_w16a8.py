@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xxhash
 
-from hil.training.graph.graph import AddFactors, Op
-from hil.training.graph.node import Tflite8Node
+from hil.training.graph.formats import Op
+from hil.training.graph.node import AddFactors, Tflite8Node
 from reference.oracle_graphs import own_of_text, two_layers
 from tests.oracle import w16a8
 from tests.oracle.numbers import F32

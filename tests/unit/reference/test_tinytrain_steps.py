@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.tinytrain_costs import Costs
 from hil.training.reference.methods import training_loop

@@ -15,8 +15,9 @@ from network import integer_forward
 from network.w16a8_graphs import LABELS, PIXELS, alone, fully_connected, parameters, text_network, w16a8_graphs
 
 from hil.training.graph.factors import add_factors
-from hil.training.graph.graph import AddFactors, Graph, Node, Op
-from hil.training.graph.node import W16A8Node
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, Node, W16A8Node
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import trained_tensors
 from hil.training.reference.formats.tflite8.loss import cross_entropy

@@ -7,8 +7,9 @@ from math import prod
 
 import numpy as np
 
-from hil.training.graph.graph import KIND, POOLS, AddFactors, Graph, Node, Op, Parameters, Shape
-from hil.training.graph.node import Tflite8Node, Tflite8Parameters
+from hil.training.graph.formats import KIND, POOLS, Op, Shape
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, Node, Parameters, Tflite8Node, Tflite8Parameters
 from reference.oracle_graphs import weights_shape
 
 WHOLE = (-128, 127)

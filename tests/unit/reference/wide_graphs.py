@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 
 from .drawn_graphs import Builder
 

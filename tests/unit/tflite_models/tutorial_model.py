@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 from hil.training.networks import build
 
 from .made import Made

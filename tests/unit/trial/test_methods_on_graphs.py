@@ -9,7 +9,7 @@ import xxhash
 from hil.errors import RigError
 from hil.report.memory import lifetimes
 from hil.training.graph.file import decode
-from hil.training.graph.graph import Format
+from hil.training.graph.formats import Format
 from hil.training.methods import METHODS
 from hil.training.networks import NETWORKS
 from hil.training.reference.methods import reference_of

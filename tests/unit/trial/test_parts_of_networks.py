@@ -6,7 +6,7 @@ import pytest
 
 from hil.suite.corners.networks import write_network
 from hil.training.graph.file import encode
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.trial.agent_checks.parts import parts_of
 
 

@@ -8,7 +8,7 @@ import pytest
 from hil.errors import Blocked, RigError
 from hil.training.data.idx import idx_bytes
 from hil.training.graph.file import encode
-from hil.training.graph.graph import Format
+from hil.training.graph.formats import Format
 from hil.training.methods.elasticzo_memory import plan
 from hil.training.methods.elasticzo_settings import VARIANTS
 from hil.training.networks import NETWORKS, NamedNetwork, build

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.fast import OwnWeights
 from hil.training.reference.formats.tflite8.loss import deltas

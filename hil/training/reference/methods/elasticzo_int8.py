@@ -12,7 +12,8 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.formats import kernels_of
-from hil.training.graph.graph import CHAINS, Graph
+from hil.training.graph.formats import CHAINS
+from hil.training.graph.graph import Graph
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.reference.arith import bits
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass

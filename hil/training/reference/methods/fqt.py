@@ -10,7 +10,8 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.affine8 import with_scales
-from hil.training.graph.graph import POOLS, Format, Graph
+from hil.training.graph.formats import POOLS, Format
+from hil.training.graph.graph import Graph
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.methods.figures import StepWork
 from hil.training.methods.fqt_figures import step_work

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.graph import Format, Graph, Node, Op
-from hil.training.graph.node import Affine8Node, Float32Node, Tflite8Node
+from hil.training.graph.formats import Format, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Node, Float32Node, Node, Tflite8Node
 from hil.training.reference.floats import F
 from hil.training.reference.formats.affine8 import backward
 from hil.training.reference.formats.affine8.backward import ErrorSums

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.graph import Format, Graph
+from hil.training.graph.formats import Format
+from hil.training.graph.graph import Graph
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.reference.floats import F, exp32
 from hil.training.reference.formats.affine8.backward import ErrorSums

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hil.training.graph.affine8 import F, params
-from hil.training.graph.graph import POOLS, Graph, Op, Parameters
-from hil.training.graph.node import Affine8Node, Affine8Parameters, WithBias
+from hil.training.graph.formats import POOLS, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Affine8Node, Affine8Parameters, Parameters, WithBias
 from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.formats.affine8.rescale import quantized
 from hil.training.reference.methods.fqt_passes import StepFailure

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.methods.figures import StepWork
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.tinytrain_costs import Costs

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.arith import bits

@@ -15,7 +15,9 @@ from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.failures import Refused
 from hil.threads import ThreadPool
 from hil.training.graph.file import decode, encode
-from hil.training.graph.graph import CHAINS, Graph, Node
+from hil.training.graph.formats import CHAINS
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node
 from hil.training.methods import METHODS, Method
 from hil.training.methods.settings import OF_TRIAL, MethodSetting
 from hil.training.reference.methods import StepFailed, reference_of

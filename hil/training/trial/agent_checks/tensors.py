@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hil.errors import DeviceFault
-from hil.training.graph.graph import Format, Node
+from hil.training.graph.formats import Format
+from hil.training.graph.node import Node
 from hil.training.trial.agent_checks.refused import expect
 from hil.training.trial.agent_checks.traces import compare_trace, stored
 from hil.training.trial.lockstep import LockStep

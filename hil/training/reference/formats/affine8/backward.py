@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.reference.floats import F
 from hil.training.reference.formats.affine8.errors import Affine8Errors
 from hil.training.reference.formats.affine8.layer import RunnableLayer

@@ -8,7 +8,8 @@ from functools import reduce
 import numpy as np
 
 from hil.training.graph.affine8 import quantized_biases
-from hil.training.graph.graph import GATED, PAIRED, Graph, Op
+from hil.training.graph.formats import GATED, PAIRED, Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Affine8Node, Affine8Parameters
 from hil.training.reference.floats import F
 from hil.training.reference.formats.affine8.rescale import WIDEST, factor, quantized, rescaled

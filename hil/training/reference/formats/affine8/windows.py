@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.node import Node
 
 
 def padded(layer: Node, x: np.ndarray, outside: float = 0.0) -> np.ndarray:

@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hil.training.graph.graph import Op
+from hil.training.graph.formats import Op
 from hil.training.graph.node import ChainNode
 
 LARGEST_PRODUCT = 127 * 127

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from hil.training.graph.graph import GATED, LARGEST_FLOAT, POOLS, Graph, Node, Op
-from hil.training.graph.node import Float32Node
+from hil.training.graph.formats import GATED, LARGEST_FLOAT, POOLS, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Node, Node
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.forward import ONE_SIXTH, Own, by_channel, clamp, places
 from hil.training.reference.formats.float32.sums import (

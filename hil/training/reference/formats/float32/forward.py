@@ -10,8 +10,9 @@ from functools import reduce
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Node, Op
-from hil.training.graph.node import Float32Node
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Float32Node, Node
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.sums import ordered_products, ordered_sum, padded, taps, under_tap, windows
 

@@ -8,7 +8,8 @@ from functools import reduce
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hil.training.graph.graph import Node, Shape
+from hil.training.graph.formats import Shape
+from hil.training.graph.node import Node
 from hil.training.reference.floats import F
 
 BLOCK = 2**15  # sums that are computed at a time, which stay in the processor's cache

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.training.graph.graph import POOLS, Graph, Node, Op
-from hil.training.graph.node import Tflite8Parameters
+from hil.training.graph.formats import POOLS, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node, Tflite8Parameters
 from hil.training.methods.backward_pass import check_passable
 from hil.training.reference.floats import F, exp32
 from hil.training.reference.formats.tflite8.factors import SHARE_BITS, Chain, Ratio, shares

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, MeanFactor, Op
-from hil.training.graph.node import Tflite8Node, Tflite8Parameters
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import MeanFactor, Tflite8Node, Tflite8Parameters
 from hil.training.reference.floats import F
 
 SMALLEST_NORMAL = F(2.0**-126)

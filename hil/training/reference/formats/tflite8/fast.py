@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.training.graph.graph import AddFactors, Graph, MeanFactor, Op
-from hil.training.graph.node import Quantized, Table, Tflite8Parameters
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, MeanFactor, Quantized, Table, Tflite8Parameters
 from hil.training.reference.arith import INT32_MAX
 from hil.training.reference.formats.tflite8.rescale import Quantization, requantize, rescale
 from hil.training.reference.formats.tflite8.scaling import FloatScaling

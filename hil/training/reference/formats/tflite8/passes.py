@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Node
-from hil.training.graph.node import Quantized
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node, Quantized
 from hil.training.reference.formats.tflite8.fast import FastLayer, OwnWeights
 
 PIXEL_OFFSET = 128  # a pixel p becomes p - 128

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Quantized, W16A8Parameters
 from hil.training.graph.w16a8_contents import needs_saturating_shift
 from hil.training.reference.arith import INT32_MAX, INT32_MIN

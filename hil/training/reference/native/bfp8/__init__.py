@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hil.training.graph.graph import Graph, Node
-from hil.training.graph.node import Parameters
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import Node, Parameters
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.training.reference.native import build
 from hil.training.reference.native.bfp8.arithmetic import NativeArithmetic

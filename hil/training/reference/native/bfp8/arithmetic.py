@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import ChainNode
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass, Tensors

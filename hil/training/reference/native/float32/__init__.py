@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hil.training.graph.graph import OPS, Format, Graph
+from hil.training.graph.formats import OPS, Format
+from hil.training.graph.graph import Graph
 from hil.training.methods.qzo_ff_tensors import QzoFfTensor
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.formats.float32.network import Float32Network

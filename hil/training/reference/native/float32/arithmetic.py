@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hil.training.graph.graph import POOLS, Graph, Op, Shape
+from hil.training.graph.formats import POOLS, Op, Shape
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import Float32Node
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.formats.float32.backward import walk_back

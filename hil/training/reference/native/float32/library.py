@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.graph import LARGEST_FLOAT, Op
+from hil.training.graph.formats import LARGEST_FLOAT, Op
 from hil.training.graph.node import Float32Node
 from hil.training.reference.formats.float32.arithmetic import LARGEST_CHANGE
 from hil.training.reference.formats.float32.normal import KNOTS, UNIT

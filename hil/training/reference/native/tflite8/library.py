@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.graph import OPS, WEIGHTED, AddFactors, Format, Graph, Op
-from hil.training.graph.node import Tflite8Node, Tflite8Parameters
+from hil.training.graph.formats import OPS, WEIGHTED, Format, Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, Tflite8Node, Tflite8Parameters
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.formats.tflite8.passes import PIXEL_OFFSET
 from hil.training.reference.gradient import Gradient

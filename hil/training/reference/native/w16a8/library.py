@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.graph import AddFactors, Graph, Op
-from hil.training.graph.node import W16A8Node
+from hil.training.graph.formats import Op
+from hil.training.graph.graph import Graph
+from hil.training.graph.node import AddFactors, W16A8Node
 from hil.training.reference.formats.tflite8.passes import PIXEL_OFFSET
 from hil.training.reference.native.arguments import array
 

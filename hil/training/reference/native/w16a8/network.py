@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.training.graph.graph import Graph, Shape
+from hil.training.graph.formats import Shape
+from hil.training.graph.graph import Graph
 from hil.training.graph.node import W16A8Node
 from hil.training.methods.qzo_ff_tensors import QzoFfTensor
 from hil.training.reference.formats.w16a8.network import W16A8Network

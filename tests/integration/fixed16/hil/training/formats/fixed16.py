@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.training.graph.graph import Node
+from hil.training.graph.node import Node
 
 WORDS = "int16, fixed exponents"
 REFERENCE = "hil.training.reference.formats.fixed16:NumpyArithmetic"  # module and class

@@ -10,7 +10,8 @@ from functools import reduce
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.training.graph.graph import Node, Op
+from hil.training.graph.formats import Op
+from hil.training.graph.node import Node
 from hil.training.reference.arith import INT32_MAX, INT32_MIN, bits, clip, psto_shift
 from hil.training.reference.formats.bfp8 import arithmetic as bfp8
 from hil.training.reference.formats.bfp8.loss import logits_error
