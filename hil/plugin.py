@@ -6,7 +6,7 @@ import pytest
 
 from hil.clients import PYTEST, registered
 from hil.quick_imports import keep_out_of_searches, quick_imports
-from hil.session import fixtures, hooks, no_board, selection
+from hil.session import fixtures, hooks, selection
 from hil.session.options import add_options
 from hil.session.shadows import explained
 
@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     """Add the rig's options, the fixtures, and the plugins of the clients of the bench."""
     add_options(parser)
     pluginmanager.add_hookspecs(hooks)
-    for module in (fixtures, selection, no_board):
+    for module in (fixtures, selection):
         pluginmanager.register(module)
     for client in registered(PYTEST):
         if client.error is None:

@@ -14,11 +14,10 @@ from hil.commands.listing import aligned
 from hil.errors import RigError
 from hil.history.address import Address
 from hil.history.changes import Change, changes_of
-from hil.history.overview import HEADLINES, QuantityLine, lines
+from hil.history.overview import HEADLINES, QuantityLine, last_words, lines, step_words, value_words
 from hil.history.queries import History
 from hil.history.store import open_to_write
 from hil.history.unsent import waiting
-from hil.history.words import last_words, step_words, value_words
 
 OF_SUBJECT = ("bench", "board", "reality", "network", "method", "variant", "data", "settings")
 ALWAYS = ("board", "network", "method", "variant")  # columns that are shown even if all their cells are equal

@@ -10,8 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hil.coverage.source_file import FileCoverage, Totals
-from hil.coverage.sources import located
+from hil.coverage.source_file import FileCoverage, Totals, located
 from hil.errors import printable
 
 DOCTYPE = '<!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd">'

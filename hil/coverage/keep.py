@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from hil.coverage.sources import texts_of
+from hil.coverage.source_file import texts_of
 from hil.images.images import image_of
 from hil.images.line_map import line_map
 from hil.record import TrialRecord

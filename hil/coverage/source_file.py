@@ -1,10 +1,20 @@
-"""The coverage of one source file, and that of several boards together."""
+"""The coverage of one source file, that of several boards together, and where the file is on this computer.
+
+A line table names a file as the compiler did: it is there, or in the checkout.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from hil.bounded_read import read_file
+from hil.errors import RigError
+from hil.packaged import PACKAGE
+
+FIRMWARE = PACKAGE.parent / "firmware"  # of a checkout; a wheel has no sources
+LARGEST = 1 << 20  # bytes of a source file
 NOTHING: Mapping[int, Mapping[str, bool]] = {}
 
 
@@ -99,3 +109,24 @@ def ranges(lines: Iterable[int]) -> str:
         else:
             found.append([line, line])
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+
+
+def located(name: str) -> Path | None:
+    """Return the path of a source file, None if it is not on this computer."""
+    for path in (FIRMWARE / name, Path(name)):
+        if path.is_file():
+            return path
+    return None
+
+
+def texts_of(names: Iterable[str]) -> dict[str, bytes]:
+    """Return the contents of the source files that are on this computer, by name."""
+    found = {}
+    for name in sorted(set(names)):
+        path = located(name)
+        if path is not None:
+            try:
+                found[name] = read_file(path, LARGEST, "make it smaller")
+            except RigError:
+                continue  # a page shows its line numbers alone
+    return found

@@ -1,14 +1,23 @@
-"""Find readings with gaps that missed part of a step, or always sampled the same parts of it."""
+"""Find readings with gaps that missed part of a step, or always sampled the same parts of it.
+
+Readings at a fixed interval see what repeats with the same period either always or never, and so in every window: the
+scatter of the windows does not show it. Meters that pause between readings take `interval_factors`: the error then
+differs from window to window, and is in their scatter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from hil.energy.capture import Capture
 from hil.energy.window import edges_of, on_a_grid
 
+SPREAD = 0.1  # longest increase, as a share of the interval
+GOLDEN = (math.sqrt(5) - 1) / 2  # the multiples, modulo one, stay well apart (Weyl sequence)
 FEWEST_READINGS = 10  # readings per step; with fewer the shape of a step is lost
 COVERED = 0.99  # share of the time; readings that cover more cannot alias
 PARTS = 10  # parts of a step that must each have been sampled
@@ -88,3 +97,8 @@ def pace_flags(captures: Sequence[Capture]) -> list[str]:
         f"every window was read every {1000 * float(np.mean(paces)):.4g} ms, with {gap_s / first.interval_s:.0%} of "
         "the time between readings: what the board does at that interval is seen always or never (aliasing)."
     ]
+
+
+def interval_factors() -> Iterator[float]:
+    """Return the factors by which the intervals are longer: 1 in the first window, then from 1 to 1 + SPREAD."""
+    return (1 + SPREAD * (window * GOLDEN % 1) for window in itertools.count())

@@ -95,3 +95,29 @@ class PowerHistogram:
             self.counts = np.append(self.counts.reshape(-1, 2).sum(axis=1), np.zeros(CLASSES // 2, np.int64))
         places = np.maximum(known / (self.width_w or 1.0), 0).astype(np.int64)
         self.counts += np.bincount(places, minlength=CLASSES)
+
+
+def keep_peaks(values: np.ndarray, buckets: int) -> np.ndarray:
+    """Return the indices of the readings to keep, ascending, int64[m] with m <= 2 buckets + 2.
+
+    Kept are the first and the last reading, and the lowest and the highest of each of `buckets` equal stretches: means
+    of neighbours, or every k-th reading, would hide short peaks. A bucket of NaN keeps its first reading, so a gap
+    stays visible.
+
+    Args:
+        values: float64[n].
+        buckets: at least 1; with few readings all are kept.
+    """
+    n = len(values)
+    if n <= 2 * buckets + 2:
+        return np.arange(n)
+    size = -(-n // buckets)
+    rows = -(-n // size)
+    padded = np.full(rows * size, np.nan)
+    padded[:n] = values
+    table = padded.reshape(rows, size)
+    begins = np.arange(rows) * size
+    hollow = np.isnan(table)
+    lowest = begins + np.argmin(np.where(hollow, np.inf, table), axis=1)
+    highest = begins + np.argmax(np.where(hollow, -np.inf, table), axis=1)
+    return np.unique(np.concatenate([[0], lowest, highest, [n - 1]]))

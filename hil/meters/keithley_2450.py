@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hil.energy.aliasing import interval_factors
 from hil.energy.capture import Capture, joined
 from hil.energy.data_sheet import DataSheet
-from hil.meters.interval_variation import interval_factors
 from hil.meters.keithley_buffers import BEFORE, BUFFERS, BufferedSeries, PartedBuffers, blocks
 from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import require_numbers

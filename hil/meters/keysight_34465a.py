@@ -23,10 +23,10 @@ import math
 
 import numpy as np
 
+from hil.energy.aliasing import interval_factors
 from hil.energy.capture import Capture, edge_between
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
-from hil.meters.interval_variation import interval_factors
 from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from hil import __version__
 from hil.history.changes import Change
 from hil.history.nights import RunEntry
-from hil.history.overview import HEADLINES, QuantityLine, lines
+from hil.history.overview import HEADLINES, QuantityLine, last_words, lines, step_words, value_words
 from hil.history.queries import Series
-from hil.history.words import last_words, step_words, value_words
 from hil.record import write_atomic
 from hil.report.damage import damage_reported
 from hil.report.history_figures import OverNights, history_figure, night_name, over_nights

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hil.energy.capture import Capture, Edge, WindowRequest
-from hil.energy.trace_thinning import keep_peaks
+from hil.energy.live_trace import keep_peaks
 from hil.energy.window import PHASES
 from hil.record.parquet import Columns, read_columns
 from hil.record.power_trace import read_facts, read_requests

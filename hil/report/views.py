@@ -21,11 +21,10 @@ from hil.report.coverage_page import sentence as coverage_sentence
 from hil.report.cursors import cursor_data, limits_of
 from hil.report.device_view import device_at
 from hil.report.energy_windows import burden_of, flags_of, window_rows
-from hil.report.figures import drawn_losses, has_queries
+from hil.report.figures import drawn_losses, has_queries, loss_rows
 from hil.report.gradients import layer_maps, scale_bar
 from hil.report.judgement import judgement_of, problems_of, sentence_of
 from hil.report.log_lines import log_lines, time_scale
-from hil.report.losses import loss_rows
 from hil.report.overview import banner, choices, costs, lines_of
 from hil.report.paper_elasticzo import elasticzo_rows
 from hil.report.paper_energy import energy_comparison

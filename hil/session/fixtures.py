@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import pytest
 
 from hil.errors import Blocked, RigError, shown
-from hil.session.no_board import NO_BOARD
 from hil.session.run_state import BENCH, KEEPER, TRACKER, WRITER, disk_error
+from hil.session.selection import NO_BOARD
 
 if TYPE_CHECKING:
     from hil.comparison import Comparison, Learning, Reference, Tolerance

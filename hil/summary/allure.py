@@ -33,8 +33,8 @@ from hil.record import AskedTest, Run, TrialRecord, atomic_file, write_atomic
 from hil.record.safe_paths import safe_file, safe_folder
 from hil.report.run_files import files_in
 from hil.report.sparkline import sparkline
-from hil.summary.one_line import one_line
 from hil.summary.summary import reality_words
+from hil.summary.words import one_line
 
 ENVIRONMENT = "environment.properties"
 STATUSES = {"pass": Status.PASSED, "fail": Status.FAILED, "skipped": Status.SKIPPED}  # any other verdict: broken

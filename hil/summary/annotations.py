@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from hil.report.judgement import Problem
-from hil.summary.one_line import one_line
 from hil.summary.summary import RunSummary
-from hil.summary.words import fault
+from hil.summary.words import fault, one_line
 
 MOST = 10  # annotations of a level that GitHub shows for a step; the first of a level may be the sentence
 LEVELS = {"fine": "notice", "cannot tell": "warning", "not fine": "error"}

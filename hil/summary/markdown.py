@@ -11,7 +11,6 @@ import re
 from hil.commit import short_commit
 from hil.report.judgement import Problem
 from hil.report.overview import ORDER
-from hil.summary.one_line import one_line
 from hil.summary.summary import RunSummary, reality_words
 from hil.summary.words import (
     budget_words,
@@ -21,6 +20,7 @@ from hil.summary.words import (
     duration,
     figure_words,
     flaky_words,
+    one_line,
     unjudged_words,
 )
 

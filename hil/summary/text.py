@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from hil.commit import short_commit
-from hil.summary.one_line import one_line
 from hil.summary.summary import RunSummary, reality_words
-from hil.summary.words import budget_words, cost_words, device_words, duration, fault, unjudged_words
+from hil.summary.words import budget_words, cost_words, device_words, duration, fault, one_line, unjudged_words
 
 MOST_LINES = 10
 MOST_QUARANTINED = 2  # boards; the first line has the number of all

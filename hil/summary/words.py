@@ -10,6 +10,8 @@ from hil.report.judgement import Problem
 from hil.report.overview import CostRange
 from hil.summary.summary import MissedBudget, RunSummary, reality_words
 
+LONGEST = 400  # characters of a name or a reason
+
 
 def fault(problem: Problem) -> str:
     """Return the verdict and what is at fault, such as `blocked, rig, stage flash`."""
@@ -74,3 +76,14 @@ def duration(seconds: float | None) -> str:
 
 def _figure(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def one_line(text: str, longest: int = LONGEST) -> str:
+    """Return the text with each run of white space as one space, and cut if it is longer than `longest` characters.
+
+    What is not printable becomes its Python escape: control characters and ANSI sequences, characters that change the
+    direction of writing, half characters. The result has neither line ends nor spaces at its ends.
+    """
+    kept = " ".join(text[: 4 * longest].split())  # a hostile record may have megabytes
+    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in kept)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1].rstrip()}…"

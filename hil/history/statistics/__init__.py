@@ -3,7 +3,7 @@
 from hil.history.statistics.change_points import ChangePoint, Night, change_points
 from hil.history.statistics.difference import FigureDifference, difference
 from hil.history.statistics.flaky import Flakiness, Result, Share, flakiness, wilson
-from hil.history.statistics.last_good import FEWEST_NIGHTS, MOST_NIGHTS, median_of_last
+from hil.history.statistics.spread import FEWEST_NIGHTS, MOST_NIGHTS, median_of_last
 
 __all__ = [
     "FEWEST_NIGHTS",

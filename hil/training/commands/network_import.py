@@ -13,8 +13,7 @@ from hil.errors import RigError
 from hil.images import image_of, prebuilt_boards
 from hil.training.graph.file import encode
 from hil.training.graph.formats import Op
-from hil.training.graph.graph import Graph
-from hil.training.graph.values import inference_peak
+from hil.training.graph.graph import Graph, inference_peak
 from hil.training.tflite.importing import Imported, network_of
 from hil.training.tflite.origin import FileOf, Origin, beside
 from hil.training.tflite.read import read_model

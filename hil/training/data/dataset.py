@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,8 +19,6 @@ from hil.training.data.idx import idx_bytes
 from hil.training.data.known_cards import known_card
 from hil.training.data.names import CLASSES, CORRUPTED, IDX, PART, SIZED, TASK, as_text, is_own, is_there, split_name
 from hil.training.data.own import NetworkInput, read_own, state_of
-from hil.training.data.resize import resized
-from hil.training.data.rotate import rotated
 from hil.training.data.store import (
     FOLDER_VARIABLE,
     PARTS,
@@ -31,10 +29,10 @@ from hil.training.data.store import (
     known_sets,
     read_set,
 )
-from hil.training.data.subset import of_classes
 from hil.training.data.tasks import FewShot, few_shot_task
 from hil.training.data.user_files import read_folder, read_user_set, user_sets
 from hil.training.data.vibration import MACHINES, made
+from hil.training.data.warping import resized, rotated
 
 DEFAULT = "fashion-mnist-1k"
 DEFAULT_FOLDER = packaged_folder("fixtures/fashion_mnist", "fixtures/fashion_mnist")
@@ -230,3 +228,31 @@ def batches(data: DataSet, batch: int, seed: int) -> Iterator[np.ndarray]:
         for start in range(0, n - batch + 1, batch):
             yield order[start : start + batch]
         epoch += 1
+
+
+def of_classes(arrays: Arrays, name: str, labels: Sequence[int]) -> Arrays:
+    """Return the samples with these labels, in their order; the first label becomes 0, the next 1, and so on.
+
+    Args:
+        arrays: training images and labels, test images and labels.
+        name: of the data set, for messages.
+        labels: the classes that are kept.
+
+    Raises:
+        RigError: a class twice, or without training or test images.
+    """
+    if len(set(labels)) < len(labels):
+        raise RigError(f"{name}@classes-{'-'.join(map(str, labels))} names a class twice: name each once.")
+    train, test = _kept(arrays[0], arrays[1], labels), _kept(arrays[2], arrays[3], labels)
+    for new, label in enumerate(labels):
+        if not all((part[1] == new).any() for part in (train, test)):
+            known = ", ".join(str(one) for one in np.intersect1d(arrays[1], arrays[3]))
+            raise RigError(f"{name} has no class {label} in both of its parts: choose of {known}.")
+    return *train, *test
+
+
+def _kept(images: np.ndarray, labels: np.ndarray, wanted: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    keep = np.isin(labels, wanted)
+    order = np.argsort(wanted)
+    places = np.searchsorted(np.asarray(wanted)[order], labels[keep])
+    return images[keep], order[places].astype(labels.dtype)

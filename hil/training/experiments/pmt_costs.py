@@ -12,7 +12,7 @@ from typing import Any
 from hil.report.paper_pmt import FULL, SPARSE, PublishedCost
 from hil.training.experiments.costs import KB, NOTHING, CostExperiment, RowCost, kilobytes, table_lines, training_cycles
 from hil.training.experiments.paper import paper
-from hil.training.graph.values import inference_peak
+from hil.training.graph.graph import inference_peak
 from hil.training.methods import graph_method
 from hil.training.networks import build, find_network
 from hil.training.trial import TrialSpec

@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hil.training.graph.chain_formats import ChainFormat
-from hil.training.graph.formats import CHAINS, POOLS, WEIGHTED, Format, Op, rounding_word, weight_type
+from hil.training.graph.formats import CHAINS, POOLS, WEIGHTED, ChainFormat, Format, Op, rounding_word, weight_type
 from hil.training.graph.layouts import LAYOUTS
 from hil.training.graph.node import AddFactors, MeanFactor
 from hil.training.graph.parameters import Arrays, Output

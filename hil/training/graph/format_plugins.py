@@ -7,8 +7,7 @@ from typing import Any
 
 from hil.errors import RigError
 from hil.plugins import Registry
-from hil.training.graph.chain_formats import ChainFormat, chain_format
-from hil.training.graph.formats import Format
+from hil.training.graph.formats import ChainFormat, Format, chain_format
 
 LARGEST = 255  # number of a format: a network file has a byte for it
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from hil.training.graph.chain_formats import CHAIN_FORMATS, ChainFormat
+from hil.bounded_read import SMALL_TEXT, read_toml
 
+FILE = Path(__file__).with_name("chains.toml")
 Shape = tuple[int, int, int]  # height, width, channels
 
 
@@ -54,6 +58,33 @@ class Format(IntEnum):
         _add_chain(format, chain)
         return format
 
+
+@dataclass(frozen=True)
+class ChainFormat:
+    """A format of chains; chains.toml explains the fields."""
+
+    operations: tuple[str, ...]
+    weights: np.dtype
+    largest_weight: float
+    values: np.dtype
+    exponents: tuple[int, int]
+    input_exponent: int
+    most_products: int
+
+
+def chain_format(table: Mapping[str, Any]) -> ChainFormat:
+    """Return what a table says, of chains.toml or of a plugin.
+
+    Raises:
+        KeyError, TypeError: a key is missing or unknown, or a value has another type.
+    """
+    kinds = {"operations": tuple, "weights": np.dtype, "values": np.dtype, "exponents": tuple}
+    return ChainFormat(**{**table, **{field: kind(table[field]) for field, kind in kinds.items()}})
+
+
+CHAIN_FORMATS = {
+    name: chain_format(table) for name, table in read_toml(FILE, SMALL_TEXT, "install trainrig again")[1].items()
+}
 
 POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
 WEIGHTED = (Op.CONV2D, Op.FULLY_CONNECTED, Op.DEPTHWISE, Op.POINTWISE)

@@ -133,3 +133,19 @@ class Graph:
         for index, fields in own.items():
             layers[index] = layers[index].with_own(replace(self.own[index], **fields))
         return replace(self, layers=tuple(layers))
+
+
+def value_sizes(graph: Graph) -> list[int]:
+    """Return the bytes of every value, the input first."""
+    height, width, channels = graph.in_shape
+    return [height * width * channels, *(layer.out_size for layer in graph.layers)]
+
+
+def inference_peak(graph: Graph) -> int:
+    """Return the most bytes of values that live at once while the layers run one after the other."""
+    sizes = value_sizes(graph)
+    last = [graph.last_use(value) for value in range(len(sizes))]
+    return max(
+        sum(size for value, size in enumerate(sizes) if value - 1 <= slot <= last[value])
+        for slot in range(len(graph.layers))
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.graph.values import inference_peak
+from hil.training.graph.graph import inference_peak
 from hil.training.methods.figures import CountedFigures, LeastCycles, StepWork, least_forward, least_moves
 from hil.training.methods.graph_plan import GraphPlan
 

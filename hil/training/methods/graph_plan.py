@@ -9,9 +9,8 @@ from typing import ClassVar
 
 from hil.training.formats.tflite8 import gradient_sums, input_error, work
 from hil.training.graph.file import file_size
-from hil.training.graph.graph import Graph
+from hil.training.graph.graph import Graph, value_sizes
 from hil.training.graph.plan import ArenaBuffer, ArenaLayout, Plan, Span, Start, up
-from hil.training.graph.values import value_sizes
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.liveness import Liveness, RunPart

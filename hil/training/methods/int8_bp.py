@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hil.training.graph.values import inference_peak, value_sizes
+from hil.training.graph.graph import inference_peak, value_sizes
 from hil.training.methods.backward_pass import BackwardPass, check_passable
 from hil.training.methods.figures import StepWork
 from hil.training.methods.graph_figures import GraphFigures

@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from hil.training.graph.formats import Format
-from hil.training.graph.graph import Graph
-from hil.training.graph.values import inference_peak
+from hil.training.graph.graph import Graph, inference_peak
 from hil.training.methods import qzo_ff_refusals
 from hil.training.methods.figures import CountedFigures, LeastCycles, StepWork, least_forward, least_moves
 from hil.training.methods.method import Method

@@ -6,8 +6,7 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.factors import nearest
-from hil.training.tflite.model import Operator
-from hil.training.tflite.options import ACTIVATIONS
+from hil.training.tflite.model import ACTIVATIONS, Operator
 
 
 def activation_of(operator: Operator) -> str:

@@ -7,6 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+WINDOW = ("Padding", "StrideH", "StrideW", "FusedActivationFunction")
+DILATION = ("DilationHFactor", "DilationWFactor")
+FILTER = ("FilterHeight", "FilterWidth")
+OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "CONV_2D": ("Conv2DOptions", (*WINDOW, *DILATION)),
+    "DEPTHWISE_CONV_2D": ("DepthwiseConv2DOptions", (*WINDOW, *DILATION, "DepthMultiplier")),
+    "FULLY_CONNECTED": ("FullyConnectedOptions", ("FusedActivationFunction", "WeightsFormat")),
+    "ADD": ("AddOptions", ("FusedActivationFunction",)),
+    "AVERAGE_POOL_2D": ("Pool2DOptions", (*WINDOW, *FILTER)),
+    "MAX_POOL_2D": ("Pool2DOptions", (*WINDOW, *FILTER)),
+    "MEAN": ("ReducerOptions", ("KeepDims",)),
+}
+"""The table of options of an operator, and its fields that are read; other operators have none that matter."""
+
+SAME, VALID = 0, 1  # Padding
+ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT")  # FusedActivationFunction
 ABSENT = -1  # the index of an optional input that is left out, such as a bias
 
 
@@ -45,7 +61,7 @@ class Operator:
         index: in the model, which is what an error calls the node.
         name: `CONV_2D`, `ADD`, ...; what this package does not know is `CUSTOM` or a number.
         inputs, outputs: indexes of tensors; `ABSENT` for an input that is left out.
-        options: by the names of the schema, such as `StrideH`; only of the operators in `options.py`.
+        options: by the names of the schema, such as `StrideH`; only of the operators in `OPTIONS`.
     """
 
     index: int

@@ -15,8 +15,7 @@ import numpy as np
 from hil.bounded_read import read_file
 from hil.errors import RigError, message_of
 from hil.optional_library import library
-from hil.training.tflite.model import Model, Operator, TfliteTensor
-from hil.training.tflite.options import OPTIONS
+from hil.training.tflite.model import OPTIONS, Model, Operator, TfliteTensor
 
 LARGEST = 64 << 20  # bytes of a file: boards have flash for 8 MB
 IDENTIFIER = b"TFL3"  # at offset 4

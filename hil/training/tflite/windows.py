@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from hil.errors import RigError
 from hil.training.graph.formats import Shape
-from hil.training.tflite.model import Operator
-from hil.training.tflite.options import SAME
+from hil.training.tflite.model import SAME, Operator
 from hil.training.tflite.values import Value
 
 

@@ -19,7 +19,7 @@ from hil.training.trial.lockstep import LockStep
 from hil.training.trial.lockstep_outcome import LockStepOutcome
 from hil.training.trial.outcome import Flashed, Outcome
 from hil.training.trial.prepare import SELECTED, Prepared
-from hil.training.trial.second_sources.identity import check_identity
+from hil.training.trial.second_sources.figures import check_identity
 from hil.training.trial.second_sources.memory import check_unclaimed
 from hil.training.trial.selection import select_block
 from hil.training.trial.spec import EnergyWindows

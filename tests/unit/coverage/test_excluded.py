@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from hil.coverage.excluded import LIST, Exclusion, read_exclusions, without_excluded
-from hil.coverage.source_file import FileCoverage, Totals
-from hil.coverage.sources import FIRMWARE
+from hil.coverage.source_file import FIRMWARE, FileCoverage, Totals
 from hil.errors import RigError
 
 SOURCE = [

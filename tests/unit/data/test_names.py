@@ -12,10 +12,10 @@ import pytest
 from hil.errors import RigError
 from hil.training.data import load, names
 from hil.training.data.idx import idx_bytes
-from hil.training.data.rotate import rotated
 from hil.training.data.store import PARTS, data_folder, file_name, known_sets
 from hil.training.data.user_files import user_sets
 from hil.training.data.vibration import MACHINES
+from hil.training.data.warping import rotated
 
 RNG = np.random.Generator(np.random.PCG64(3))
 OWN = (

@@ -15,7 +15,7 @@ import pytest
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.data.own import NetworkInput, image_folder
-from hil.training.data.resize import resized
+from hil.training.data.warping import resized
 
 Image = pytest.importorskip("PIL.Image", reason="images need the extra `images`")
 RNG = np.random.Generator(np.random.PCG64(20))

@@ -8,7 +8,7 @@ import pytest
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.data.corruption.by_name import corrupted
-from hil.training.data.resize import resized
+from hil.training.data.warping import resized
 
 
 def test_the_same_size_changes_nothing_and_repeats_grey() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from hil.training.data import load
-from hil.training.data.rotate import rotated
+from hil.training.data.warping import rotated
 
 IMAGES = arrays.arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)))
 SQUARES = st.integers(1, 9).flatmap(lambda side: arrays.arrays(np.uint8, (2, side, side)))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hil.energy.trace_thinning import keep_peaks
+from hil.energy.live_trace import keep_peaks
 
 TRACES = arrays(np.float64, st.integers(0, 400), elements=st.floats(-1e6, 1e6))
 

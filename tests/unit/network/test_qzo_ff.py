@@ -14,7 +14,7 @@ from hil import boards
 from hil.errors import RigError
 from hil.report.memory import lifetimes
 from hil.training.graph.formats import Format
-from hil.training.graph.values import inference_peak
+from hil.training.graph.graph import inference_peak
 from hil.training.methods.qzo_ff import QzoFf
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import largest_gradient

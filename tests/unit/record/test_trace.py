@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hil.energy.capture import Capture, Edge
-from hil.energy.trace_thinning import keep_peaks
+from hil.energy.live_trace import keep_peaks
 from hil.errors import RigError
 from hil.record.power_trace import COLUMNS, GROUP, TraceWriter, read_facts
 

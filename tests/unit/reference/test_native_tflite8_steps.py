@@ -19,7 +19,7 @@ from hil.training.reference.methods.poor_mans import PoorMans
 from hil.training.reference.native import tflite8
 from hil.training.reference.native.build import OWN
 from hil.training.reference.native.tflite8.library import Tflite8Library
-from hil.training.reference.native.tflite8.poor_mans import NativePoorMans
+from hil.training.reference.native.tflite8.methods import NativePoorMans
 
 from .drawn_graphs import drawn_graph, images
 from .test_graph_methods_against_oracle import poor_mans_settings

@@ -19,9 +19,9 @@ from hil.summary import summary_of
 from hil.summary.annotations import MOST, github_commands, gitlab_links
 from hil.summary.badge import badge
 from hil.summary.markdown import code, markdown
-from hil.summary.one_line import one_line
 from hil.summary.text import text_lines
 from hil.summary.webhook import payload
+from hil.summary.words import one_line
 from tests.unit.summary.runs import DRAWN, HOSTILE, hostile_runs, with_trials
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

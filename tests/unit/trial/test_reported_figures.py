@@ -36,8 +36,7 @@ from hil.training.trial.second_sources.counter import (
     check_counted,
 )
 from hil.training.trial.second_sources.cycles import STEP_PHASES, CycleCheck
-from hil.training.trial.second_sources.figures import HOST_CLOCK, PROBE, Figures
-from hil.training.trial.second_sources.identity import check_identity
+from hil.training.trial.second_sources.figures import HOST_CLOCK, PROBE, Figures, check_identity
 from hil.training.trial.second_sources.memory import MemoryCheck, least_arena
 from hil.training.trial.watermarks import ARENA_PAINT, STACK_PAINT, through_probe
 from hil.trial import TrialSpec

@@ -20,7 +20,7 @@ from hil.training.data.own.labels import check_classes, labels_of, numbers_of
 from hil.training.data.own.network_input import NetworkInput
 from hil.training.data.own.split import shuffled, split
 from hil.training.data.own.statement import FILE, Statement
-from hil.training.data.resize import resized
+from hil.training.data.warping import resized
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp")
 FORMATS = ("PNG", "JPEG", "BMP")

@@ -21,8 +21,7 @@ from hil.training.trial.second_sources.counter import (
     check_counted,
 )
 from hil.training.trial.second_sources.cycles import CycleCheck
-from hil.training.trial.second_sources.figures import HOST, HOST_CLOCK, PROBE, Figures
-from hil.training.trial.second_sources.identity import NONE
+from hil.training.trial.second_sources.figures import HOST, HOST_CLOCK, NONE, PROBE, Figures
 from hil.training.trial.second_sources.memory import MemoryCheck
 
 if TYPE_CHECKING:

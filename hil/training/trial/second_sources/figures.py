@@ -1,10 +1,15 @@
-"""The reported figures of a trial: their second sources, and which of them are wrong."""
+"""The reported figures of a trial: their second sources, and which of them are wrong; those of `hello` first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hil.boards import Board
 from hil.errors import DeviceFault
+from hil.images import Image
+from hil.link.replies import Identity
+
+NONE = "none"  # reported by a firmware without a cycle counter
 
 PROBE, HOST, PLAN, CATALOGUE, IMAGE = "probe", "host", "plan", "catalogue", "image"
 HOST_CLOCK, METER, ALONE = "host's clock", "meter", "alone"
@@ -54,3 +59,20 @@ class Figures:
         """Raise DeviceFault if a figure is wrong, before later results depend on it."""
         if self.wrong:
             raise DeviceFault(" ".join(self.wrong.values()))
+
+
+def check_identity(figures: Figures, identity: Identity, board: Board, image: Image) -> None:
+    """Compare clock, counter and address of the image.
+
+    The user's own firmware may have no counter. If it runs the chip at another clock, the catalogue must have that
+    clock, since budgets and times depend on it.
+
+    Raises:
+        DeviceFault: one is wrong, so every time of the trial would be wrong.
+    """
+    figures.equal("clock_hz", identity.clock_hz, board.clock_hz, CATALOGUE, " Hz")
+    figures.confirmed("counter", CATALOGUE)
+    if identity.counter not in (board.counter, NONE):
+        figures.refuse("counter", f"the agent reports {identity.counter}, the catalogue has {board.counter}.")
+    figures.equal("image_base", identity.image_base, image.symbols["__image_start"], IMAGE)
+    figures.raise_if_wrong()

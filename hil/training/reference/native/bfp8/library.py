@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.training.reference.native.arguments import array
+from hil.training.reference.native.functions import array
 from hil.training.reference.prng import ENTRIES, start_state
 
 Group = tuple[np.ndarray, np.ndarray]  # values and exponents

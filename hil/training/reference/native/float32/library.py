@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_uint32
+from ctypes import POINTER, byref, c_float, c_int32, c_int64, c_uint32
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -18,7 +18,7 @@ from hil.training.graph.formats import LARGEST_FLOAT, Op
 from hil.training.graph.node import Float32Node
 from hil.training.reference.formats.float32.arithmetic import LARGEST_CHANGE
 from hil.training.reference.formats.float32.normal import KNOTS, UNIT
-from hil.training.reference.native.arguments import array
+from hil.training.reference.native.functions import LanedLibrary, array
 
 
 class LimitsInC(ctypes.Structure):
@@ -76,23 +76,13 @@ MAY_FAIL = ("convolution", "convolution_error", "convolution_gradient", "depthwi
 T = KNOTS.astype(np.int32)
 
 
-class Float32Library:
-    """The library that `hil.training.reference.native.build` makes, its functions with the types of their arguments."""
+class Float32Library(LanedLibrary):
+    """The functions of `float32`."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._call: dict[str, Any] = {}
-        for name, types in ARGUMENTS.items():
-            function = getattr(library, f"float32_{name}")
-            function.argtypes = types
-            function.restype = c_int if name in MAY_FAIL else None
-            self._call[name] = function
-        library.float32_name.restype = c_char_p
-        self.name: str = library.float32_name().decode()
-        self._vector: int = library.float32_lanes()
-
-    def lanes(self, samples: int) -> int:
-        """Return the lanes that so many samples have."""
-        return -(-samples // self._vector) * self._vector
+    FORMAT = "float32"
+    ARGUMENTS = ARGUMENTS
+    MAY_FAIL = MAY_FAIL
+    NO_MEMORY = "no memory for a layer of the batch: choose a smaller one."
 
     def input_value(self, images: np.ndarray, scale: float, offset: int, out: np.ndarray) -> None:
         """Write value 0 of uint8 images [B, H, W, C]: scale * (p - offset), and 0 in the lanes that fill up."""
@@ -196,10 +186,6 @@ class Float32Library:
         out = np.empty(weights.shape, np.float32)
         self._run("lowered", out.size, u, LARGEST_CHANGE, weights, gradient, out)
         return out
-
-    def _run(self, name: str, *arguments: Any) -> None:
-        if self._call[name](*arguments):
-            raise MemoryError("no memory for a layer of the batch: choose a smaller one.")
 
 
 FORWARD = {

@@ -9,9 +9,8 @@ from hil.training.reference.methods.poor_mans import PoorMans
 from hil.training.reference.methods.tinytrain import TinyTrainReference
 from hil.training.reference.methods.trained_graph import TrainedGraph
 from hil.training.reference.native import build
-from hil.training.reference.native.tflite8.evaluation import EvaluatedBackPropagation, EvaluatedTinyTrain
 from hil.training.reference.native.tflite8.library import Tflite8Library, runs
-from hil.training.reference.native.tflite8.poor_mans import NativePoorMans
+from hil.training.reference.native.tflite8.methods import EvaluatedBackPropagation, EvaluatedTinyTrain, NativePoorMans
 
 # By training loop, in NumPy and with C: Poor Man's Training as a whole, the others when they evaluate.
 KINDS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int8, c_int32, c_int64, c_uint32, cast
+from ctypes import POINTER, byref, c_float, c_int8, c_int32, c_int64, c_uint32, cast
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from hil.training.methods.graph_settings import GraphSettings
 from hil.training.reference.formats.tflite8.passes import PIXEL_OFFSET
 from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.trained import TrainedLayer
-from hil.training.reference.native.arguments import array
+from hil.training.reference.native.functions import FormatLibrary, array
 
 ROUNDINGS = ("double", "single")  # by number
 RUN = frozenset(OPS[Format.TFLITE8]) - {Op.TABLE, Op.MEAN}  # the operations that the C has
@@ -143,17 +143,13 @@ class Step:
     gradients: Sequence[Gradient]
 
 
-class Tflite8Library:
-    """The library that `hil.training.reference.native.build` makes, its functions with the types of their arguments."""
+class Tflite8Library(FormatLibrary):
+    """The functions of `tflite8`."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._call: dict[str, Any] = {}
-        for name, types in ARGUMENTS.items():
-            function = getattr(library, f"tflite8_{name}")
-            function.argtypes, function.restype = types, c_int
-            self._call[name] = function
-        library.tflite8_name.restype = c_char_p
-        self.name: str = library.tflite8_name().decode()
+    FORMAT = "tflite8"
+    ARGUMENTS = ARGUMENTS
+    MAY_FAIL = ARGUMENTS
+    NO_MEMORY = "tflite8_{}: there is no memory for its values."
 
     def outputs(self, network: NativeTflite8Network, images: np.ndarray, value: int) -> np.ndarray:
         """Return a value less its zero point, int16 [B, elements], of uint8 images [B, H, W] or [B, H, W, C]."""
@@ -200,10 +196,6 @@ class Tflite8Library:
         for gradient, part, total in zip(step.gradients, parts, sums, strict=True):
             gradient.exponent, gradient.total = part.exponent, total.astype(np.int64)
         return clean, losses
-
-    def _run(self, name: str, *arguments: Any) -> None:
-        if self._call[name](*arguments):
-            raise MemoryError(f"tflite8_{name}: there is no memory for its values.")
 
 
 def _sum_of(layer: TrainedLayer, gradient: Gradient) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_int64
+from ctypes import POINTER, byref, c_float, c_int32, c_int64
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from hil.training.graph.formats import Op
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import AddFactors, W16A8Node
 from hil.training.reference.formats.tflite8.passes import PIXEL_OFFSET
-from hil.training.reference.native.arguments import array
+from hil.training.reference.native.functions import LanedLibrary, array
 
 
 class ScalingInC(ctypes.Structure):
@@ -84,23 +84,13 @@ FORWARD = {
 Own = tuple[np.ndarray, np.ndarray]  # int16 weights and int32 biases of a layer
 
 
-class W16A8Library:
-    """The library that `hil.training.reference.native.build` makes, its functions with the types of their arguments."""
+class W16A8Library(LanedLibrary):
+    """The functions of `w16a8`."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._call: dict[str, Any] = {}
-        for name, types in ARGUMENTS.items():
-            function = getattr(library, f"w16a8_{name}")
-            function.argtypes = types
-            function.restype = c_int if name in MAY_FAIL else None
-            self._call[name] = function
-        library.w16a8_name.restype = c_char_p
-        self.name: str = library.w16a8_name().decode()
-        self._vector: int = library.w16a8_lanes()
-
-    def lanes(self, samples: int) -> int:
-        """Return the lanes that so many samples have."""
-        return -(-samples // self._vector) * self._vector
+    FORMAT = "w16a8"
+    ARGUMENTS = ARGUMENTS
+    MAY_FAIL = MAY_FAIL
+    NO_MEMORY = "no memory for the windows of a layer."
 
     def input_value(self, graph: Graph, images: np.ndarray, out: np.ndarray) -> None:
         """Write value 0 of uint8 images [B, H, W, C], and 0 in the lanes that fill up."""
@@ -140,7 +130,3 @@ class W16A8Library:
             raise IndexError(f"a label beyond the {classes} classes of the network.")
         self._run("losses", classes, len(own), lanes, scale, logits, own, losses)
         return losses
-
-    def _run(self, name: str, *arguments: Any) -> None:
-        if self._call[name](*arguments):
-            raise MemoryError("no memory for the windows of a layer.")

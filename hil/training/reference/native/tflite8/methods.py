@@ -1,4 +1,4 @@
-"""Back-propagation and TinyTrain whose samples are evaluated in C; training is NumPy's."""
+"""Methods whose samples are evaluated in C; training is NumPy's, but for the passes of Poor Man's Training."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import numpy as np
 
 from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.formats.tflite8.fast import OwnWeights
+from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.back_propagation import BackPropagation
+from hil.training.reference.methods.poor_mans import PoorMans
 from hil.training.reference.methods.tinytrain import TinyTrainReference
-from hil.training.reference.methods.trained_graph import TrainedGraph
-from hil.training.reference.native.tflite8.library import NativeTflite8Network, Tflite8Library
+from hil.training.reference.methods.trained_graph import Samples, TrainedGraph
+from hil.training.reference.native.tflite8.library import NativeTflite8Network, Step, Tflite8Library
 
 
 class EvaluatedInC(TrainedGraph):
@@ -39,3 +42,21 @@ class EvaluatedBackPropagation(EvaluatedInC, BackPropagation):
 
 class EvaluatedTinyTrain(EvaluatedInC, TinyTrainReference):
     """As `TinyTrainReference`."""
+
+
+class NativePoorMans(EvaluatedInC, PoorMans):
+    """As `PoorMans`, to the bit."""
+
+    def __init__(self, graph: Graph, settings: GraphSettings, native: Tflite8Library) -> None:
+        super().__init__(graph, settings, native)
+        self.arithmetic = native.name
+
+    def estimate_samples(
+        self, some: Samples, own: list[OwnWeights | None], gradients: list[Gradient]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """As `TrainedGraph`."""
+        step = Step(self.settings, some.step, self.trained, gradients)
+        return self._native.estimate(self._now(), step, int(some.numbers[0]), some.images, some.labels)
+
+    def _group_size(self) -> int:
+        return 2**16 - 1  # a whole step: the library has the values of one sample at a time
