@@ -49,12 +49,12 @@ def changes_of(series: Sequence[Series], runs: Sequence[RunEntry]) -> list[Chang
         runs: all runs of the history, in the order of the nights.
     """
     place = {run.name: number for number, run in enumerate(runs)}
-    found = [Change(one, point) for one in series if _varies(one) for point in change_points(nights_of(one, runs))]
+    found = [Change(one, point) for one in series if varies(one) for point in change_points(nights_of(one, runs))]
     return sorted(found, key=lambda change: place[change.point.found.name], reverse=True)
 
 
-def _varies(series: Series) -> bool:
-    """Return whether a series may have a step: many are counts, which are the same for years."""
+def varies(series: Series) -> bool:
+    """Return whether the finite values of a series differ: many are counts, which are the same for years."""
     values = series.values[np.isfinite(series.values)]
     return bool((values != values[:1]).any())
 

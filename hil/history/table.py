@@ -35,7 +35,10 @@ WORDS = tuple(name for name in COLUMNS if name not in NUMBERS)
 
 def run_columns(run: RunEntry) -> Row:
     """Return the columns of a run. The path of its folder is left out: it says where a person keeps files."""
-    times = {name: moment.isoformat() if moment is not None else None for name, moment in _times(run)}
+    times = {
+        name: moment.isoformat() if moment is not None else None
+        for name, moment in (("started", run.started), ("ended", run.ended))
+    }
     code = None if run.exit_code is None else str(run.exit_code)
     return {
         "run_uid": run.uid, "run": run.name, "bench": run.bench, "after": run.after, **times, "commit": run.commit,
@@ -100,8 +103,3 @@ def _rows(history: History, run: RunEntry, chosen: Filter, narrow: bool) -> list
 def _trial_columns(row: Any) -> Row:
     found = {name: getattr(row, name) for name in OF_TRIAL if name not in ("trial", "settings", "settings_digest")}
     return found | {"trial": row.folder, "settings": row.text, "settings_digest": row.settings}
-
-
-def _times(run: RunEntry) -> Iterator[tuple[str, Any]]:
-    yield "started", run.started
-    yield "ended", run.ended

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from hil import __version__
-from hil.history.changes import Change
+from hil.history.changes import Change, varies
 from hil.history.nights import RunEntry
 from hil.history.overview import HEADLINES, QuantityLine, last_words, lines, step_words, value_words
 from hil.history.queries import Series
@@ -111,7 +111,7 @@ def _groups(
         figures = []
         for kind, parts in groupby(sorted(own, key=_kind), key=_kind):
             alike = [one for one in parts if np.isfinite(one.values).any()]
-            if any(_varies(one) for one in alike):
+            if any(varies(one) for one in alike):
                 anchors[kind] = f"figure-{count}"
                 drawn = [over_nights(one, label_of[one.subject], runs, place) for one in alike]
                 figures.append(_drawn(kind, anchors[kind], drawn, runs, nights))
@@ -129,11 +129,6 @@ def _groups(
 
 def _kind(one: Series) -> tuple[str, str, str]:
     return one.name, one.unit, one.provenance
-
-
-def _varies(one: Series) -> bool:
-    finite = one.values[np.isfinite(one.values)]
-    return bool(len(finite)) and bool((finite != finite[0]).any())
 
 
 def _labels(series: Sequence[Series]) -> dict[tuple[str, ...], str]:

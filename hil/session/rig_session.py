@@ -45,7 +45,7 @@ def begin(config: pytest.Config) -> None:
     config.pluginmanager.register(tracker)
     config.pluginmanager.register(thread_errors)
     config.pluginmanager.register(Reserve(), "trainrig-reserve")
-    worker = _worker_input(config)
+    worker = getattr(config, "workerinput", None)  # what pytest-xdist passes to a worker
     chosen = config.getoption("board") if worker is None else worker[ASKED_KEY]
     for name in ("report_dir", "elf"):  # a test may change the working folder
         path = config.getoption(name)
@@ -157,11 +157,6 @@ def _earlier(config: pytest.Config, uid: str) -> EarlierNights:
 
 def _keeper(config: pytest.Config) -> Keeper:
     return Keeper.of(config.stash[BENCH], config.stash[WRITER].folder.parent)
-
-
-def _worker_input(config: pytest.Config) -> dict[str, Any] | None:
-    """Return what pytest-xdist passes to a worker; None in the process that began the run."""
-    return getattr(config, "workerinput", None)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -40,7 +40,10 @@ def shadows(project: Path) -> dict[str, Path]:
         project: the root folder of pytest; the working folder is searched as well.
     """
     inside = [os.path.realpath(project), os.path.realpath(os.curdir)]
-    libraries = {os.path.realpath(path) for path in (*sysconfig.get_paths().values(), *_site_folders(), ROOT)}
+    libraries = {
+        os.path.realpath(path)
+        for path in (*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages(), ROOT)
+    }
     found: dict[str, Path] = {}
     entries = [(entry, os.path.realpath(entry or os.curdir)) for entry in sys.path]
     own = [real for _, real in entries if real not in libraries and any(_is_below(real, each) for each in inside)]
@@ -108,10 +111,6 @@ def _of_clients() -> list[str]:
 def _sentence(name: str, path: Path) -> str:
     shown = short_path(path)
     return f"{shown} is imported instead of the library {name!r}, which trainrig needs: rename it, and run again."
-
-
-def _site_folders() -> list[str]:
-    return [*site.getsitepackages(), site.getusersitepackages()]
 
 
 def _is_below(path: str, folder: str) -> bool:

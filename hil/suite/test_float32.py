@@ -6,6 +6,7 @@ does not fit, a network of 21,662 parameters is trained, which fits every board.
 
 import pytest
 
+from hil.suite.fitting import train
 from hil.training.graph.formats import Format
 from hil.training.matrix.cells import Cell
 from hil.training.methods import METHODS
@@ -21,15 +22,6 @@ NETWORKS = ("lenet5-float32", SMALL)  # the first that fits is trained
 SCHEDULE = ((1, {"eta": 0.008}),)
 # Steps and learning rate of the nightly trials that must learn.
 LEARNS = {"cls1": (400, 0.005), "full-bp": (200, 0.05)}
-
-
-def train(hil_trial: RunTrial, spec: TrialSpec) -> None:
-    """Run a trial; skip if it does not fit the board."""
-    reason = does_not_fit(spec)
-    if reason:
-        pytest.skip(reason)
-    outcome = hil_trial(spec)
-    assert outcome.verdict == "pass", outcome.reason
 
 
 def test_a_batch_in_parts_with_a_schedule(hil_board: str, hil_trial: RunTrial) -> None:

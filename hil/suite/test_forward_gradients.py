@@ -2,11 +2,12 @@
 
 import pytest
 
+from hil.suite.fitting import train
 from hil.training.matrix.cells import Cell
 from hil.training.methods.qzo_ff import QzoFf
 from hil.training.networks import names
 from hil.training.session.plugin import RunTrial
-from hil.trial import LatencySteps, TrialSpec, does_not_fit
+from hil.trial import LatencySteps, TrialSpec
 
 NIGHTLY = pytest.mark.tier("nightly")
 NETWORK = "lenet5-w16a8"  # fits every board
@@ -14,15 +15,6 @@ ALL_SWITCHES: dict[str, float | str] = {
     "directions": 2, "rho": 0.001, "guide": 200, "guide_from": 1, "sparse": "random", "keep": 128, "normalise": 1,
     "optimizer": "adamw", "distribution": "binomial", "train_bias": 1, "warmup": 1, "steps": 4, "eta_min": 1e-5,
 }  # fmt: skip
-
-
-def train(hil_trial: RunTrial, spec: TrialSpec) -> None:
-    """Run a trial; skip if it does not fit the board."""
-    reason = does_not_fit(spec)
-    if reason:
-        pytest.skip(reason)
-    outcome = hil_trial(spec)
-    assert outcome.verdict == "pass", outcome.reason
 
 
 def test_qzo_ff(hil_board: str, hil_trial: RunTrial) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from hil.suite.fitting import train
 from hil.training.matrix.cells import cells
 from hil.training.methods.fqt import Fqt
 from hil.training.session.plugin import RunTrial
@@ -18,15 +19,6 @@ ALL_SWITCHES: dict[str, float | str] = {
     "standardise": "batch", "error_range": "running", "lambda_min": 0.2, "lambda_max": 0.8, "rate": "difference",
     "sparse_head": 1, "gradient": "mean", "range_momentum": 0.25, "last_layers": 3,
 }  # fmt: skip
-
-
-def train(hil_trial: RunTrial, spec: TrialSpec) -> None:
-    """Run a trial; skip if it does not fit the board."""
-    reason = does_not_fit(spec)
-    if reason:
-        pytest.skip(reason)
-    outcome = hil_trial(spec)
-    assert outcome.verdict == "pass", outcome.reason
 
 
 def test_uint8(hil_board: str, hil_trial: RunTrial) -> None:

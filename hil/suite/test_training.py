@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hil import boards
+from hil.suite.fitting import train
 from hil.training.session.plugin import RunTrial
 from hil.trial import EnergyWindows, LatencySteps, TrialSpec, does_not_fit
 
@@ -18,15 +19,6 @@ M0PLUS_STEPS, M0PLUS_IMAGES = 20, 60
 QUICK_LATENCY = LatencySteps(32)
 NIGHTLY = pytest.mark.tier("nightly")
 PAPER_SCHEDULE = ((2, {"b_bp": 4, "p_zero": 128}), (4, {"b_bp": 3, "p_zero": 230}))
-
-
-def train(hil_trial: RunTrial, spec: TrialSpec) -> None:
-    """Run a trial; skip if it does not fit the board."""
-    reason = does_not_fit(spec)
-    if reason:
-        pytest.skip(reason)
-    outcome = hil_trial(spec)
-    assert outcome.verdict == "pass", outcome.reason
 
 
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])

@@ -81,10 +81,11 @@ def _database(url: str, reports: Path, night: LabNight, shown: _Shown) -> tuple[
     address = address_of(url, reports)
     cut = max(1, round(SMALL * len(night.runs)))
     parts, reads, problems = [], [], []
+    writers = max(2, os.cpu_count() or 1)
     for runs in (night.runs[:cut], night.runs[cut:]):
         if runs:
             _say(f"writing {sum(len(run.durations) for run in runs):,} trials to {address.shown}")
-            parts.append(write(url, reports, 0, runs, {run.number: verdicts[run.number] for run in runs}, _writers()))
+            parts.append(write(url, reports, 0, runs, {run.number: verdicts[run.number] for run in runs}, writers))
             reads.append(read(address))
             problems += parts[-1].problems
     written = together(parts)
@@ -93,10 +94,6 @@ def _database(url: str, reports: Path, night: LabNight, shown: _Shown) -> tuple[
     if len(reads) == 2:
         shown.add(figures.of_readers(reads[0], reads[1], len(night.trials)))
     return problems + missing_or_double(address, 0, night.runs, verdicts), rate
-
-
-def _writers() -> int:
-    return max(2, os.cpu_count() or 1)
 
 
 class _Shown:

@@ -29,7 +29,10 @@ def figure_cells(row: FigureRow) -> list[str]:
     if found is None:
         return [*cells, "–", "–", "–", row.sentence]
     unit = found.quantity.unit
-    value, low, high = (_value(row.path, one, unit) for one in (found.quantity.value, found.low, found.high))
+    value, low, high = (
+        _amount(row.path, Quantity(one, unit, Provenance.COUNTED))
+        for one in (found.quantity.value, found.low, found.high)
+    )
     span = "–" if found.quantity.uncertainty is None else f"{_signed(low)} to {_signed(high)}"
     relative = "–" if found.relative is None else f"{100 * found.relative:+.2f} %"
     return [*cells, _signed(value), span, relative, row.sentence]
@@ -51,10 +54,6 @@ def _amount(path: str, quantity: Quantity) -> str:
     else:
         text = figure(quantity.to_json())
     return text.replace(NO_BREAK, " ")
-
-
-def _value(path: str, value: float, unit: str) -> str:
-    return _amount(path, Quantity(value, unit, Provenance.COUNTED))
 
 
 def _signed(text: str) -> str:

@@ -89,6 +89,16 @@ def decode(blob: bytes, name: str = "network") -> Graph:
     return with_scales(Graph(name, layers, header.in_shape, header.classes, header.scale, header.zero))
 
 
+def checked(graph: Graph) -> Graph:
+    """Return a graph that every reader of its file accepts.
+
+    Raises:
+        NetworkFileError: it is none.
+    """
+    decode(encode(graph), graph.name)
+    return graph
+
+
 def _check_start(blob: bytes) -> int:
     """Return the number of layers of a file that is one, whole and undamaged."""
     if len(blob) < RECORDS_AT:

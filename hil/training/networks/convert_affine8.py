@@ -12,7 +12,7 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.affine8 import params, rounded, with_scales
-from hil.training.graph.file import decode, encode
+from hil.training.graph.file import checked
 from hil.training.graph.formats import LARGEST_FLOAT, POOLS, Op, named
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import Affine8Node, Affine8Parameters, Float32Node, Node, Tflite8Node
@@ -179,13 +179,3 @@ def _float_head(graph: FloatGraph, head: int) -> list[Node]:
         behind = replace(layer, reads=tuple(value + 1 for value in layer.reads))
         nodes.append(float_node("", behind, shapes[layer.reads[0]], shapes[index + 1]))
     return nodes
-
-
-def checked(graph: Graph) -> Graph:
-    """Return a graph that every reader of its file accepts.
-
-    Raises:
-        NetworkFileError: it is none.
-    """
-    decode(encode(graph), graph.name)
-    return graph

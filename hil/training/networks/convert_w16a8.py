@@ -12,7 +12,7 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.training.graph.factors import act_limits, add_factors
-from hil.training.graph.file import decode, encode
+from hil.training.graph.file import checked
 from hil.training.graph.formats import POOLS, Op, named
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import AddFactors, Tflite8Node, W16A8Node, W16A8Parameters
@@ -60,7 +60,7 @@ def from_tflite8(graph: Graph, largest: int = W16, name: str = "") -> Graph:
             bias = old.bias * reads[0] * scale
             own = parameters(converted, reads, old.weights * by_channel, bias, largest)
         layers.append(replace(converted, own=own))
-    return _checked(replace(graph, name=name or graph.name, layers=tuple(layers)))
+    return checked(replace(graph, name=name or graph.name, layers=tuple(layers)))
 
 
 def from_floats(graph: FloatGraph, images: np.ndarray, largest: int = W16) -> Graph:
@@ -91,7 +91,7 @@ def from_floats(graph: FloatGraph, images: np.ndarray, largest: int = W16) -> Gr
         if layer.own is not None:
             node = replace(node, own=parameters(node, first, layer.own.weights, layer.own.bias, largest))
         layers.append(node)
-    return _checked(Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO))
+    return checked(Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO))
 
 
 def with_prototypes(graph: Graph, features: np.ndarray, labels: np.ndarray) -> Graph:
@@ -135,7 +135,7 @@ def with_head(graph: Graph, weights: np.ndarray, bias: np.ndarray, features: np.
     value = last.reads[0]
     reads = graph.scale_of(value), graph.zero_of(value)
     own = parameters(node, reads, weights, bias, known.largest, room)
-    return _checked(replace(graph, layers=(*graph.layers[:-1], replace(node, own=own)), classes=len(bias)))
+    return checked(replace(graph, layers=(*graph.layers[:-1], replace(node, own=own)), classes=len(bias)))
 
 
 def parameters(
@@ -185,9 +185,3 @@ def _factor(name: str, factor: float) -> tuple[int, int]:
             "with other images."
         )
     return multiplier, shift
-
-
-def _checked(graph: Graph) -> Graph:
-    """Return a graph that every reader of its file accepts."""
-    decode(encode(graph), graph.name)
-    return graph

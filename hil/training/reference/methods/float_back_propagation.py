@@ -18,13 +18,14 @@ from hil.training.methods.qzo_ff_tensors import QzoFfTensor, trained_tensors
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.forward import clamp
 from hil.training.reference.formats.float32.network import Float32Network
-from hil.training.reference.methods import MethodReference, StepOutcome, TracedStage, stage_bytes
+from hil.training.reference.methods import StepOutcome
+from hil.training.reference.methods.qzo_ff import NetworkReference
 from hil.training.reference.methods.qzo_rates import Decay, Moments, rate
 
 LARGEST_CHANGE = 2.0**20  # of a weight
 
 
-class FloatBackPropagation(MethodReference):
+class FloatBackPropagation(NetworkReference):
     """The method, with its weights, moments and step counter.
 
     Args:
@@ -51,11 +52,6 @@ class FloatBackPropagation(MethodReference):
         check_passable(network.layers[self._network.first :])
         self._tensors = self._network.tensors
         self.configure(settings, 0)
-
-    @property
-    def weights(self) -> list[np.ndarray]:
-        """The trained tensors, input to output, as they lie in the network file."""
-        return [tensor.stored for tensor in self._tensors]
 
     def configure(self, settings: QzoFfSettings, first_step: int) -> None:
         """As `MethodReference`; moments begin anew."""
@@ -95,20 +91,6 @@ class FloatBackPropagation(MethodReference):
         if self._moments:
             self._decay.restore(state)
 
-    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the logits of uint8 images, float32 [B, classes], and zeros for exponents, which they have not."""
-        return self._network.logits(images), np.zeros(len(images), np.int64)
-
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
         """Yield the weights of the one pass."""
         yield list(weights)
-
-    def trace(
-        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
-    ) -> list[TracedStage]:
-        """Return the output of every layer for one sample."""
-        outputs = self._network.outputs(weights, images[slot : slot + 1])
-        return [
-            TracedStage(layer.name, "output", stage_bytes(values, type=self.value_type), self.value_type)
-            for layer, values in zip(self.graph.layers, outputs, strict=True)
-        ]

@@ -37,7 +37,34 @@ class DrawnDirections:
     sharpness_sign: int = 0
 
 
-class QzoFfReference(MethodReference):
+class NetworkReference(MethodReference):
+    """A method whose network runs the passes and has the trained tensors, in the class of its format."""
+
+    graph: Graph
+    _network: Any
+    _tensors: Sequence[Any]
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """The trained tensors, input to output, as they lie in the network file."""
+        return [tensor.stored for tensor in self._tensors]
+
+    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logits of uint8 images, int8 or float32 [B, classes], and zeros for exponents: they have none."""
+        return self._network.logits(images), np.zeros(len(images), np.int64)
+
+    def trace(
+        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
+    ) -> list[TracedStage]:
+        """Return the output of every layer for one sample."""
+        outputs = self._network.outputs(weights, images[slot : slot + 1])
+        return [
+            TracedStage(layer.name, "output", stage_bytes(values, type=self.value_type), self.value_type)
+            for layer, values in zip(self.graph.layers, outputs, strict=True)
+        ]
+
+
+class QzoFfReference(NetworkReference):
     """The method, with its weights, momentum, moments and step counter.
 
     Args:
@@ -62,11 +89,6 @@ class QzoFfReference(MethodReference):
         self._tensors = self._network.tensors
         self.value_type = self._network.VALUE_TYPE
         self.configure(settings, 0)
-
-    @property
-    def weights(self) -> list[np.ndarray]:
-        """The trained tensors, input to output, as they lie in the network file."""
-        return [tensor.stored for tensor in self._tensors]
 
     def configure(self, settings: QzoFfSettings, first_step: int) -> None:
         """As `MethodReference`; momentum, moments and masks begin anew."""
@@ -145,20 +167,6 @@ class QzoFfReference(MethodReference):
         finally:
             for tensor, values in zip(self._tensors, kept, strict=True):
                 tensor.values = values
-
-    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the logits of uint8 images, int8 or float32 [B, classes], and zeros for exponents: they have none."""
-        return self._network.logits(images), np.zeros(len(images), np.int64)
-
-    def trace(
-        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
-    ) -> list[TracedStage]:
-        """Return the output of every layer for one sample."""
-        outputs = self._network.outputs(weights, images[slot : slot + 1])
-        return [
-            TracedStage(layer.name, "output", stage_bytes(values, type=self.value_type), self.value_type)
-            for layer, values in zip(self.graph.layers, outputs, strict=True)
-        ]
 
     def _begin(self) -> None:
         """Bring the weights to where they may rest; choose what is updated in the first step."""
