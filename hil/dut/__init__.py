@@ -4,7 +4,7 @@ from hil.dut.case_reports import CaseReport, CasesFailed, ReportedCase, Truncate
 from hil.dut.core import Frame, Returned
 from hil.dut.dut import Dut, opened
 from hil.dut.dut_serial import DutSerial
-from hil.dut.energy import Energy
+from hil.dut.energy import KEPT_POWER, Energy
 from hil.dut.expectations import CommandEnded, PortGone, Quiet, Unexpected, Unreadable
 from hil.dut.hang_diagnosis import Hang
 from hil.dut.printed import Incomplete
@@ -15,6 +15,7 @@ from hil.targets.core_probe import CoreProbe
 from hil.targets.probe import ChipUnreachable
 
 __all__ = [
+    "KEPT_POWER",
     "UNPAINTED",
     "CaseReport",
     "CasesFailed",

@@ -23,6 +23,10 @@ from hil.meters.window_edges import pieces
 from hil.quantity import Quantity
 from hil.targets.boot_loader import Tell
 
+KEPT_POWER = (
+    "the chip's debug port kept its power when the probe was disconnected, and may have drawn current: power-cycle the "
+    "board, and measure again without `probe` in rig.toml."
+)
 INTERVAL_S, WINDOW_S = 0.001, 10.0
 DEADLINE_S = 30.0  # for the edges, plus twice the window
 

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hil.dut.caught import Remembered
-from hil.dut.energy import INTERVAL_S, WINDOW_S, Energy, no_meter, window
+from hil.dut.energy import INTERVAL_S, KEPT_POWER, WINDOW_S, Energy, no_meter, window
 from hil.dut.with_agent import WithAgent
-from hil.errors import RigError
+from hil.errors import Blocked, RigError
 from hil.targets.boot_loader import Tell
 
 if TYPE_CHECKING:
     from hil.meters.meter import Meter
+
+
+NOT_BACK = "the probe could not connect to the board again after its energy was measured"
 
 
 class WithMeter(WithAgent):
@@ -36,8 +39,18 @@ class WithMeter(WithAgent):
 
     def _probe_is_back(self) -> None:
         self._probe_is_away = False
-        if self._probe is not None:
-            self._probe.attach()
+        if self._probe is None:
+            return
+        try:
+            self._probe.attach(self._wake if self._agent is not None else None)
+        except Blocked as blocked:  # the window is good all the same
+            self._close_probe()
+            self.record.warn(f"{NOT_BACK}: {blocked.reason}")
+
+    def _wake(self) -> None:
+        """Have the agent handle one request."""
+        with self._by_rig():
+            self.agent.check_line()
 
     @contextlib.contextmanager
     def open_meter(self) -> Iterator[Meter]:
@@ -100,8 +113,8 @@ class WithMeter(WithAgent):
             stack.enter_context(self.explained())  # by a probe that is attached again
             meter = self._meter or stack.enter_context(self.open_meter())
             self._probe_is_away = True
-            if self._probe is not None:
-                self._probe.detach()
+            if self._probe is not None and not self._probe.detach():
+                self.record.warn(KEPT_POWER)
             stack.callback(self._probe_is_back)
             folder = self._folder / f"energy-{self._windows}"
             yield (one := stack.enter_context(

@@ -73,12 +73,12 @@ class CoreProbe(Protocol):
         """Stop the core at every call of these functions meanwhile, and at its return, as `Probe.watched`."""
         ...
 
-    def detach(self) -> None:
-        """Disconnect until `attach`; the board keeps running."""
+    def detach(self) -> bool:
+        """Disconnect until `attach`; the board keeps running. Return whether nothing of the chip stays on for it."""
         ...
 
-    def attach(self) -> None:
-        """Connect again without halting the core."""
+    def attach(self, wake: Callable[[], object] | None = None) -> None:
+        """Connect again without halting the core; `wake` is called meanwhile, so that the core does not sleep."""
         ...
 
     def close(self) -> None:

@@ -263,11 +263,12 @@ class GdbProbe:
 
     # Opening and closing.
 
-    def detach(self) -> None:
-        """Let the core run without a connection."""
+    def detach(self) -> bool:
+        """Let the core run without a connection. Return True: an emulator has no debug logic."""
         self.close()
+        return True
 
-    def attach(self) -> None:
+    def attach(self, wake: Callable[[], object] | None = None) -> None:
         """Do nothing: the next look makes a connection."""
 
     def close(self) -> None:

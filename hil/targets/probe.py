@@ -14,7 +14,7 @@ from typing import Any
 from hil.boards import Board
 from hil.boards.catalogue import IdentityRegister
 from hil.endpoints import Verify
-from hil.errors import Blocked
+from hil.errors import Blocked, RigError
 from hil.images import Image
 from hil.process_time import stopped_sentence
 from hil.targets import connect_options
@@ -22,6 +22,7 @@ from hil.targets.chip_found import ChipFound, with_identity
 from hil.targets.core_sample import CallFrame, Sample
 from hil.targets.flash_route import Flashing
 from hil.targets.probe_process import MOST_DEADLINES, Failed, ProbeEnded, ProbeProcess, RoundTrips, TimedOut
+from hil.threads import ThreadPool
 
 LOG = logging.getLogger(__name__)
 DEADLINES_S = {
@@ -35,6 +36,7 @@ DEADLINES_S = {
     "sample": 10.0,
     "close": 3.0,
 }
+POWER_DOWN_S = 10.0  # pyOCD waits 5 s for each of two acknowledgements of the debug port
 VIRTUAL = "trainrig"  # vendor name of a virtual board's probe
 CURE = "check its cable, the board's power and that no other program uses it."
 LOOK_THERE = "look at bench.log in the folder of the trial, and run again."
@@ -357,13 +359,30 @@ class Probe:
         samples: list[Sample] = self._ask("sample", "halt the core", "sample", SAMPLES, SAMPLES_APART_S, STACK_BYTES)
         return samples
 
-    def detach(self) -> None:
-        """Disconnect from the chip until `attach`; the board keeps running, with its debug logic off."""
-        self._ask("close", "disconnect", "rest")
+    def detach(self) -> bool:
+        """Disconnect from the chip until `attach`; the board keeps running, with its debug logic off.
 
-    def attach(self) -> None:
-        """Connect to the chip again without halting it."""
-        self._open("connect again", running=True)
+        Returns:
+            Whether the chip's debug port has given up its power.
+        """
+        return bool(self._ask("close", "disconnect", "rest", deadline_s=DEADLINES_S["close"] + POWER_DOWN_S))
+
+    def attach(self, wake: Callable[[], object] | None = None) -> None:
+        """Connect to the chip again without halting it.
+
+        Args:
+            wake: called again and again meanwhile, so that the core does not sleep: the memory of some chips cannot be
+                read then. It is not called again after it has raised RigError.
+        """
+        if wake is None:
+            self._open("connect again", running=True)
+            return
+        with ThreadPool(max_workers=1) as worker:
+            opening = worker.submit(self._open, "connect again", running=True)
+            with contextlib.suppress(RigError):
+                while not opening.done():
+                    wake()
+        opening.result()
 
     def close(self) -> None:
         """Release the probe; the board keeps running."""

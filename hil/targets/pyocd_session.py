@@ -26,6 +26,7 @@ from hil.targets.chip_found import ChipFound
 from hil.targets.core_sample import REGISTERS, CallFrame, Sample
 from hil.targets.pyocd_core import PyocdCore
 from hil.targets.reset_catch import CORE_RESET, ResetCatch
+from hil.targets.session_delegate import SessionDelegate, powered_down
 from hil.targets.usb_places import MADE_UP, PREFIX, pyocd_id
 
 Segments = Sequence[tuple[int, bytes]]
@@ -39,18 +40,6 @@ CPUID = 0xE000ED00  # ARM DDI 0403E.e, B3.2.3; the same on ARMv6-M and Armv8-M
 DHCSR, S_SLEEP, S_LOCKUP = 0xE000EDF0, 1 << 18, 1 << 19  # ARM DDI 0403E.e, C1.6.2; the same on ARMv6-M
 
 
-class _WithoutPeripherals:
-    """A delegate of a session: it does not read the descriptions of the chip's peripherals (SVD).
-
-    pyOCD reads them at each connection, in a thread, for debuggers that show registers. That takes half a second of
-    processor time for an i.MX RT1062.
-    """
-
-    def will_init_target(self, target: Any, init_sequence: Any) -> None:  # pyOCD gives both by name
-        if init_sequence.has_task("load_svd"):
-            init_sequence.remove_task("load_svd")
-
-
 class PyocdSession:
     """At most one open pyOCD session. Every method may also raise the exceptions of pyOCD and its USB libraries.
 
@@ -61,6 +50,7 @@ class PyocdSession:
     def __init__(self, report: remote_probe.Report = lambda answered, round_trip_s: None) -> None:
         remote_probe.install(report)
         self._session: Session | None = None
+        self._delegate = SessionDelegate()
         self._stops: CallStops | None = None
 
     def idle(self) -> float | None:
@@ -150,14 +140,16 @@ class PyocdSession:
     def _open(self, unique_id: str, target: str, options: dict[str, Any]) -> None:
         self.close()
         session = Session(_the_probe(unique_id), target_override=target, options=options)
-        session.delegate = _WithoutPeripherals()
+        session.delegate = delegate = SessionDelegate()
         try:
             session.open()
         except BaseException:
-            with contextlib.suppress(Exception):  # closing may fail too; the first failure is the reason
+            with contextlib.suppress(Exception):  # it may fail too; the first failure is the reason
+                powered_down(session.target.dp)  # pyOCD leaves a debug port on at which it has failed
+            with contextlib.suppress(Exception):
                 _end(session)
             raise
-        self._session = session
+        self._session, self._delegate = session, delegate
 
     @property
     def _target(self) -> Any:
@@ -360,19 +352,26 @@ class PyocdSession:
         end = start if region is None else min(start + size, region.end + 1)
         return self.read(start, end - start) if end > start else b""
 
-    def rest(self) -> None:
+    def rest(self) -> bool:
         """Release the probe with all debug logic off except the cycle counter, which the firmware uses.
 
         pyOCD's own disconnection clears DEMCR, including the DWT enable that the firmware has set (Armv7-M, C1.6.5).
+        So pyOCD is told to leave the core as it is (`resume_on_disconnect`), and the rest is done here.
+
+        Returns:
+            Whether the debug port has given up its power: CDBGPWRUPREQ and CSYSPWRUPREQ are 0, and acknowledged.
         """
-        target = self._target
-        if hasattr(target, "rest_hook"):
-            target.rest_hook()
+        target, delegate = self._target, self._delegate
         target.write32(CortexM.DEMCR, target.read32(CortexM.DEMCR) & CortexM.DEMCR_TRCENA)
         target.write32(CortexM.DHCSR, CortexM.DBGKEY)
+        if hasattr(target, "rest_hook"):
+            target.rest_hook()  # the last access: the memory of a core that sleeps cannot be read after it
+        target.flush()
         assert self._session is not None
-        self._session.options.set("resume_on_disconnect", False)  # pyOCD would clear DEMCR; the rest is done above
+        self._session.options.set("resume_on_disconnect", False)
+        delegate.powers_down = True
         self.close()
+        return delegate.is_off
 
     def close(self) -> None:
         """Release the probe; the chip keeps running."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from pyocd.core.memory_map import FlashRegion, MemoryMap, RamRegion
 from pyocd.target.builtin.target_STM32F767xx import DBGMCU, FLASH_ALGO, STM32F767xx
 
+from hil.targets.stm32_sleep import DebugInSleep
+
 PAGE_SIZE = 0x4000  # bytes a call: the algorithm counts words, so it can take more than pyOCD's 1 Kbyte
 ALGORITHM = FLASH_ALGO | {"page_buffers": [0x2000_1000, 0x2000_1000 + PAGE_SIZE]}  # above its stack, in the DTCM
 
@@ -25,8 +27,13 @@ def _sectors(start: int, number: int, size: int) -> FlashRegion:
     )
 
 
-class STM32F746xG(STM32F767xx):  # type: ignore[misc]
-    """1 Mbyte of flash and 320 Kbytes of RAM instead of the F767's memories."""
+class STM32F746xG(DebugInSleep, STM32F767xx):  # type: ignore[misc]
+    """1 Mbyte of flash and 320 Kbytes of RAM instead of the F767's memories.
+
+    Unlike the F767's hook, that of `DebugInSleep` does not read the number of banks.
+    """
+
+    CONTROL = DBGMCU.CR
 
     MEMORY_MAP = MemoryMap(
         _sectors(0x0800_0000, 4, 0x8000),
@@ -35,14 +42,6 @@ class STM32F746xG(STM32F767xx):  # type: ignore[misc]
         RamRegion(start=0x2000_0000, length=0x5_0000, name="dtcm_sram1_sram2"),
         RamRegion(start=0x0000_0000, length=0x4000, name="itcm"),
     )
-
-    def post_connect_hook(self) -> None:
-        """Allow the debugger to access memory during sleep. Unlike the F767's hook, do not read the number of banks."""
-        self.write32(DBGMCU.CR, DBGMCU.CR_VALUE)
-
-    def rest_hook(self) -> None:
-        """Let the core's clocks stop during sleep, as without a debugger (DBGMCU_CR outlasts the connection)."""
-        self.write32(DBGMCU.CR, 0)
 
 
 TARGET = STM32F746xG

@@ -134,7 +134,7 @@ class Attempt:
             else:
                 later = trial
         with self.stages("finish"):
-            written = check_unclaimed(outcome.figures, unclaimed if probe is not None else None)
+            written = check_unclaimed(outcome.figures, unclaimed if trial.probe_check is not None else None)
             found.sram = ram_use(trial.finish(), unclaimed.claims, written)
             LOG.info("%s", session.counters)
         if spec.requests and found.difference is None:

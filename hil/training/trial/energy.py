@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hil.dut import KEPT_POWER
 from hil.energy.capture import Capture
 from hil.energy.conditions import Conditions
 from hil.errors import Blocked
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from hil.training.trial.lockstep import LockStep
 
 NOT_SWITCHED = "no: rig.toml names nothing that feeds the board"
+NOT_BACK = (
+    "the probe could not connect to the board again after its energy was measured, so that it has checked nothing of "
+    "the end of this trial"
+)
 SWITCHED = "yes: off and on before the first window, by what rig.toml names"
 FED_BY_METER = "no: the meter feeds the board, and stays on"
 
@@ -67,6 +72,7 @@ def measure_windows(
     }
     result.meter |= about
     result.temperature = _temperature(ambient_c, windows.captures)
+    result.flags += [KEPT_POWER] if detached is False else []
     trial.outcome.energy, trial.outcome.power = result, windows.captures
 
 
@@ -79,16 +85,27 @@ def _temperature(ambient_c: float | None, captures: list[Capture]) -> dict[str, 
 
 @contextlib.contextmanager
 def _probe_away(trial: LockStep) -> Iterator[bool | None]:
-    """Detach the probe, because the chip's debug clocks consume power; yield True, or None without a probe."""
+    """Detach the probe, because the chip's debug logic consumes power.
+
+    Yields:
+        Whether the debug port has given up its power; None without a probe.
+    """
     probe = trial.probe_check.probe if trial.probe_check is not None else None
     if probe is None:
         yield None
         return
-    probe.detach()
+    off = probe.detach()
     try:
-        yield True
-    finally:
-        probe.attach()
+        yield off
+    except BaseException:
+        with contextlib.suppress(Blocked):  # what has happened is the reason, and the probe may help to explain it
+            probe.attach()
+        raise
+    try:
+        probe.attach(trial.device.digests)  # a board that sleeps cannot be connected to
+    except Blocked as blocked:  # the windows are good all the same
+        trial.without_probe()
+        trial.outcome.notes.append(f"{NOT_BACK} ({blocked.reason.rstrip('.')}).")
 
 
 def _usual_point(meter: Meter) -> str:

@@ -141,6 +141,11 @@ class LockStep:
             found = first_weight(step, found.layer, board, self.reference.weights[index])
         self.outcome.difference = replace(found, what=f"at the end of the trial, {found.what}")
 
+    def without_probe(self) -> None:
+        """Go on without the probe, which could not connect again: it checks nothing more."""
+        self.probe_check = None
+        self.checks.without_probe()
+
     def continue_with(self, device: Device) -> None:
         """Continue with the same board after a restart: load the current weights and compare them."""
         self.device, self.probe_check = device, None

@@ -18,6 +18,7 @@ from hil.dut import Dut, Unexpected, opened
 from hil.dut.hang_diagnosis import _reads as reads
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.rig import Bench, Rig
+from hil.targets.probe import Probe
 from tests.foreign import STACK, build
 
 VIRTUAL, QEMU, QEMU_M33 = "stm32f746", "mps2-an386", "mps2-an505"
@@ -319,6 +320,24 @@ def test_energy_between_the_edges_of_the_marker(dut):
     assert dut.read("steps") == 2000 and not dut.measures  # the probe is attached again
     with pytest.raises(RigError, match="0 steps have no energy"), dut.energy(steps=0):
         pass
+
+
+@only_virtual
+def test_a_window_stays_good_if_the_probe_does_not_come_back_and_the_next_use_of_it_connects(dut, monkeypatch):
+    def asleep(probe, wake=None):
+        assert wake is None  # this firmware has no agent that could be woken
+        raise Blocked("connect", "the core sleeps.")
+
+    monkeypatch.setattr(Probe, "attach", asleep)
+    assert dut.probe
+    with dut.energy(steps=2000, window_s=0.5) as work:
+        dut.serial.write(b"e")
+        dut.serial.expect("measured", timeout=60)
+    assert work.energy.value > 0
+    assert [each for each in dut.record.warnings if "could not connect" in each] == [
+        "the probe could not connect to the board again after its energy was measured: the core sleeps."
+    ]
+    assert dut.read("steps") == 2000
 
 
 @only_virtual

@@ -91,6 +91,10 @@ class Checks:
         # passes and counter readings of the first step, if the number of passes is not random
         self._first: tuple[StepWork, int] | None = None
 
+    def without_probe(self) -> None:
+        """Read nothing through the probe any more."""
+        self.counter = self.memory.probe = None
+
     def timed(self, wanted: bool = True) -> Timed:
         """Return a timer for requests; it reads the counter through the probe if `wanted` and possible."""
         return Timed(self._device, self.counter if wanted else None)

@@ -1,0 +1,48 @@
+"""What the rig has pyOCD do otherwise while it connects to a chip and lets it go: a delegate of its session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyocd.coresight import dap
+
+REQUESTS = dap.CSYSPWRUPREQ | dap.CDBGPWRUPREQ
+ACKNOWLEDGED = dap.CSYSPWRUPACK | dap.CDBGPWRUPACK
+NO_REQUEST = dap.MASKLANE | dap.TRNNORMAL  # what pyOCD leaves in CTRL/STAT
+
+
+class SessionDelegate:
+    """A delegate of a pyOCD session.
+
+    It does not read the descriptions of the chip's peripherals (SVD): pyOCD does at each connection, in a thread, for
+    debuggers that show registers, and for an i.MX RT1062 that takes half a second of processor time.
+
+    Attributes:
+        powers_down: whether the debug port is to give up its power at the end, also if pyOCD is told to leave the core
+            as it is (`resume_on_disconnect` off), when it would keep it.
+        is_off: whether the chip has then acknowledged that debug power and system power are off.
+    """
+
+    def __init__(self) -> None:
+        self.powers_down = self.is_off = False
+
+    def will_init_target(self, target: Any, init_sequence: Any) -> None:  # pyOCD gives both by name
+        """Leave out the descriptions of peripherals."""
+        if init_sequence.has_task("load_svd"):
+            init_sequence.remove_task("load_svd")
+
+    def did_disconnect(self, target: Any, resume: bool) -> None:  # pyOCD gives both by name
+        """Power the debug port down, after the last access to memory."""
+        if self.powers_down:
+            self.is_off = powered_down(target.dp)
+
+
+def powered_down(port: Any) -> bool:
+    """Withdraw the requests for power of a debug port (pyOCD's `dp`); return whether the chip acknowledged it.
+
+    System power goes before debug power (ARM IHI 0031, B2.2.2 and B2.4: CSYSPWRUPREQ must not be 1 while CDBGPWRUPREQ
+    is 0), as pyOCD does it. A chip that does not acknowledge the first step would keep pyOCD from the second.
+    """
+    if not port.power_down_debug():
+        port.write_reg(dap.DP_CTRL_STAT, NO_REQUEST)
+    return not port.read_reg(dap.DP_CTRL_STAT) & (REQUESTS | ACKNOWLEDGED)
