@@ -46,6 +46,14 @@ class IdentityRegister:
     value: int
 
 
+@dataclass(frozen=True)
+class WiredPort:
+    """Which of several serial ports of the probe on the board is wired to the chip: USB `vendor`, and `interface`."""
+
+    vendor: int
+    interface: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Board:
     """A catalogue entry (docs/new-board.md describes all keys).
@@ -79,6 +87,7 @@ class Board:
     reset_type: str = "default"
     qemu_machine: str | None = None
     identity: IdentityRegister | None = None
+    wired_port: WiredPort | None = None
     memory_gates: dict[str, ClockGate] = field(default_factory=dict)
     ram_divided_by: str = "chip"
 
@@ -155,13 +164,18 @@ def _read(name: str, folder: Path) -> Board:
             )
     if "identity" in raw:
         _check(f"{name}.toml, [identity]", raw["identity"], IdentityRegister)
+    if "wired_port" in raw:
+        _check(f"{name}.toml, [wired_port]", raw["wired_port"], WiredPort)
     if raw.get("budget") and "batch" not in raw["budget"]:
         raise RigError(f"{name}.toml, [budget]: the key batch is missing: add the largest batch that it is for.")
     memory = tuple(Region(region, **facts) for region, facts in raw.pop("memory").items())
     identity = IdentityRegister(**raw.pop("identity")) if "identity" in raw else None
+    wired = WiredPort(**raw.pop("wired_port")) if "wired_port" in raw else None
     gates = {region: ClockGate(**facts) for region, facts in raw.pop("memory_gates", {}).items()}
     routes = tuple(raw.pop("routes"))
-    return Board(name=name, memory=memory, memory_gates=gates, routes=routes, identity=identity, **raw)
+    return Board(
+        name=name, memory=memory, memory_gates=gates, routes=routes, identity=identity, wired_port=wired, **raw
+    )  # fmt: skip
 
 
 def command_board(name: str, known: Board | None, core: str | None, clock_hz: int | None) -> Board:

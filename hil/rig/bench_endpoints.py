@@ -37,7 +37,7 @@ def endpoints_of(named: BenchBoard, found: Found | None = None, may_come: bool =
     if path is not None and not is_path(path):
         number = path
         try:
-            path = port_of(number, named.title)
+            path = port_of(number, named.name, named.title)
         except Blocked:
             if named.switch is None and not may_come:
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import time
 from collections.abc import Callable
@@ -12,7 +13,10 @@ from typing import Any, TypeAlias
 
 import serial
 import serial.tools.list_ports
+from serial.tools.list_ports_common import ListPortInfo
 
+from hil import boards
+from hil.boards.catalogue import WiredPort
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.port_errors import PORT_ERRORS
@@ -24,6 +28,7 @@ WRITE_TIMEOUT_S = 20.0  # without a byte that the other end accepts; the longest
 WRITE_LOOK_S = 0.1  # from one look at what a stand-in could run to the next
 BACK_WITHIN_S = 10.0  # for a USB device that enumerates again after flashing or power-on
 POLL_S = 0.1
+INTERFACE = re.compile(r":\w+\.(\d+)$")  # configuration and number of a USB interface
 PSEUDO_TERMINALS = "/dev/pts/"  # always open in the process of the stand-in, so open files say nothing here
 
 SerialPort: TypeAlias = serial.Serial
@@ -164,25 +169,42 @@ def come_back(endpoints: Endpoints, baud: int, after: str, within_s: float = BAC
 def path_of(endpoints: Endpoints) -> str:
     """Return the current path of a board's serial port. Raises Blocked if there is no such port, or more than one."""
     if endpoints.serial_number is not None:
-        return port_of(endpoints.serial_number, endpoints.title)
+        return port_of(endpoints.serial_number, endpoints.board, endpoints.title)
     if endpoints.serial is None:
         raise Blocked("link", f"{endpoints.board} has no serial port here: name it in rig.toml (`serial = ...`).")
     return endpoints.serial
 
 
-def port_of(serial_number: str, board: str) -> str:
-    """Return the path of the port whose USB device has a serial number. Raises Blocked unless there is exactly one."""
-    ports: list[str] = [
-        port.device for port in serial.tools.list_ports.comports() if port.serial_number == serial_number
-    ]
-    if len(ports) != 1:
-        found = "is not attached" if not ports else f"is found {len(ports)} times ({', '.join(sorted(ports))})"
-        raise Blocked(
-            "bench",
-            f"the serial port {serial_number} that rig.toml names for {board} {found}: "
-            "plug the board in, or correct rig.toml.",
-        )
-    return ports[0]
+def port_of(serial_number: str, board: str, title: str) -> str:
+    """Return the path of the port whose USB device has a serial number.
+
+    Of several ports of one device it is the one that the catalogue says is wired to the chip (`wired_port`).
+
+    Args:
+        serial_number: in rig.toml.
+        board: its name in the catalogue, or any other name.
+        title: of the board in messages.
+
+    Raises:
+        Blocked: there is no such port, or several, of which the catalogue names none or more than one.
+    """
+    ports = [port for port in serial.tools.list_ports.comports() if port.serial_number == serial_number]
+    wired = boards.load(board).wired_port if len(ports) > 1 and boards.is_known(board) else None
+    chosen = [port for port in ports if _is(port, wired)] if wired is not None else ports
+    if len(chosen) == 1:
+        return str(chosen[0].device)
+    if not ports:
+        found, cure = "is not attached", "plug the board in, or correct rig.toml."
+    else:
+        found = f"is found {len(ports)} times ({', '.join(sorted(str(port.device) for port in ports))})"
+        cure = 'name the port that is wired to the board by its path in rig.toml (serial = "/dev/serial/by-id/...").'
+    raise Blocked("bench", f"the serial port {serial_number} that rig.toml names for {title} {found}: {cure}")
+
+
+def _is(port: ListPortInfo, wired: WiredPort) -> bool:
+    """Return whether a port is that interface: pyserial's `location` of one of several ends in `:1.2`, or `:x.2`."""
+    interface = INTERFACE.search(port.location or "")
+    return port.vid == wired.vendor and interface is not None and int(interface[1]) == wired.interface
 
 
 def holders(device: str, processes: Path = Path("/proc")) -> list[str]:
