@@ -20,7 +20,7 @@ from pyocd.probe.debug_probe import DebugProbe
 from pyocd.target import TARGET
 
 from hil.errors import Blocked
-from hil.targets import cmsis_pack, connect_options, pyocd_targets, remote_probe
+from hil.targets import cached_reads, cmsis_pack, connect_options, pyocd_targets, remote_probe
 from hil.targets.call_stops import CallStops
 from hil.targets.chip_found import ChipFound
 from hil.targets.core_sample import REGISTERS, CallFrame, Sample
@@ -71,7 +71,8 @@ class PyocdSession:
         A pack gives target and options by the order code of the chip. With `running`, neither halt nor reset the chip.
 
         Raises:
-            Blocked: the probe is not attached, two have this id, or the pack is missing or does not contain the chip.
+            Blocked: the probe is not attached, two have this id, the pack is missing or does not contain the chip, or
+                what the probe would read is not what the core sees (`cached_reads`).
         """
         if pack_file is None:
             pyocd_targets.register(target)
@@ -81,8 +82,17 @@ class PyocdSession:
             options = options | {"connect_mode": "attach"}
         self._open(unique_id, target, options)
         assert self._session is not None
+        self._read_as_the_core()
         self._catch_no_reset()
         return str(self._session.probe.vendor_name)
+
+    def _read_as_the_core(self) -> None:
+        """Close the session unless its reads are what the core sees."""
+        try:
+            cached_reads.check(self._probe, self._target.selected_core_or_raise)
+        except Blocked:
+            self.close()
+            raise
 
     def _catch_no_reset(self) -> None:
         """Clear the reset vector catch, which a probe that was unplugged during a reset leaves set (Armv7-M, C1.6.5).

@@ -410,6 +410,24 @@ def test_a_catch_of_the_reset_vector_that_a_lost_probe_has_left_halts_no_later_r
         assert not int.from_bytes(one.read(CortexM.DHCSR, 4), "little") & CortexM.S_HALT
 
 
+def test_a_probe_that_reads_past_the_data_cache_is_let_go_at_once(
+    virtual_endpoints: VirtualEndpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def old(probe: object, core: object) -> None:
+        seen.append(core.has_cache)
+        raise Blocked("connect", "the firmware is old.")
+
+    monkeypatch.setattr("hil.targets.cached_reads.check", old)
+    session = PyocdSession()
+    with pytest.raises(Blocked, match="the firmware is old"):
+        session.connect(str(virtual_endpoints("stm32h7b3").probe), H7.pyocd_target, connect_options.options(H7))
+    assert seen == [True]  # of the virtual Cortex-M7, by its CLIDR
+    with pytest.raises(Blocked, match="was closed"):
+        session.word(0xE000ED00)
+
+
 class Client:
     """Speaks pyOCD's protocol of remote probes."""
 
