@@ -24,7 +24,9 @@ USAGE_PAGE, TEENSY_4 = 0xFF9C, {0x24: "Teensy 4.0", 0x25: "Teensy 4.1", 0x26: "T
 BASE, LIMIT = 0x6000_0000, 0x1F_0000  # bytes free for programs on the smallest of the three, the Teensy 4.0
 BLOCK, HEADER = 1024, 64
 START = 0xFF_FFFF
-ERASE_S, WRITE_S, RETRY_S = 25.0, 5.0, 0.02
+# The erase goes on behind the first blocks: teensy_loader_cli gives each of the first five that it sends 45 s (commit
+# 7c75c60), because the third was seen to take 12 s and more (issue 75). A later one has 0.5 s there.
+EARLY, EARLY_S, LATER_S, RETRY_S = 5, 45.0, 5.0, 0.02
 
 
 class HalfKay:
@@ -91,12 +93,12 @@ class HalfKay:
                 "then unplug the Teensy and plug it in again.",
             ) from error
         with contextlib.closing(device):
+            sent = 0
             for address, data in blocks.items():
-                if address == BASE:  # always sent, because it makes HalfKay erase the flash
-                    _write(device, report(0, data), ERASE_S)
-                elif data.count(0xFF) < BLOCK:
-                    _write(device, report(address - BASE, data), WRITE_S)
-            _write(device, report(START, b""), WRITE_S)
+                if address == BASE or data.count(0xFF) < BLOCK:  # the first one makes HalfKay erase the flash
+                    _write(device, report(address - BASE, data), EARLY_S if sent < EARLY else LATER_S)
+                    sent += 1
+            _write(device, report(START, b""), LATER_S)
 
 
 def report(offset: int, data: bytes) -> bytes:

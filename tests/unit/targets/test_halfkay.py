@@ -95,12 +95,59 @@ def test_the_flash_holds_the_image_and_the_program_is_started(seed: int, monkeyp
 
 
 def test_a_teensy_that_takes_nothing_is_blocked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(halfkay, "ERASE_S", 0.1)
+    monkeypatch.setattr(halfkay, "EARLY_S", 0.1)
     teensy = FakeTeensy(stalls=1 << 30)
     teensy.left = 1 << 30
     with pytest.raises(Blocked, match="did not accept a block within"):
         HalfKay(TEENSY, None, teensy).program(image_of((BASE, b"x")))
     assert teensy.closed and not teensy.erased
+
+
+class Clock:
+    """Time that passes by sleeping only."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+class StallingTeensy(FakeTeensy):
+    """A Teensy that takes no report for some seconds after it has taken a number of them."""
+
+    def __init__(self, clock: Clock, after: int, stall_s: float) -> None:
+        super().__init__(stalls=0)
+        self._clock, self._after, self._stall_s, self._until_s = clock, after, stall_s, None
+
+    def write(self, data: bytes) -> int:
+        if self.blocks == self._after and not self.started:
+            self._until_s = self._clock.now_s + self._stall_s if self._until_s is None else self._until_s
+            if self._clock.now_s < self._until_s:
+                return -1
+        return super().write(data)
+
+
+@pytest.mark.parametrize("after", range(8))
+@pytest.mark.parametrize("stall_s", [0.4, 4.0, 12.0, 44.0, 46.0])
+def test_the_first_five_blocks_that_are_sent_have_as_long_as_pjrc_gives_them(
+    after: int, stall_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stalls of 12 s and more at the third block were reported (teensy_loader_cli, issue 75; TyTools, issue 99)."""
+    clock = Clock()
+    monkeypatch.setattr(halfkay, "time", clock)
+    teensy = StallingTeensy(clock, after, stall_s)
+    gaps = [(BASE + 4096 * number, bytes([number]) * 100) for number in range(7)]  # blank blocks between them
+    if stall_s < (45.0 if after < 5 else 5.0):
+        HalfKay(TEENSY, None, teensy).program(image_of(*gaps))
+        assert teensy.started and teensy.blocks == 7
+        return
+    with pytest.raises(Blocked, match="did not accept a block within"):
+        HalfKay(TEENSY, None, teensy).program(image_of(*gaps))
+    assert not teensy.started and teensy.blocks == after
 
 
 def test_the_right_one_of_several_by_its_full_number() -> None:
