@@ -6,11 +6,14 @@
 
 /* Cache maintenance [B2.2.7], cache identification [B4.8] */
 #define SCB_ICIALLU REGISTER(0xE000EF50u)
+#define SCB_DCIMVAC REGISTER(0xE000EF5Cu)
 #define SCB_DCISW REGISTER(0xE000EF60u)
 #define SCB_CCSIDR REGISTER(0xE000ED80u)
 #define SCB_CSSELR REGISTER(0xE000ED84u)
 #define CCR_DC (1u << 16)
 #define CCR_IC (1u << 17)
+
+enum { LINE = 32 }; /* bytes (ARM DDI 0489, L1 caches) */
 
 /* The data cache's contents are unknown after reset: every line of every set and way is invalidated by its position. */
 static void invalidate_data_cache(void) {
@@ -37,5 +40,12 @@ void cache_start(void) {
     barrier();
     invalidate_data_cache();
     SCB_CCR |= CCR_DC;
+    barrier();
+}
+
+void cache_forget(uint32_t address, uint32_t n) {
+    for (uint32_t line = address & ~(LINE - 1u); line < address + n; line += LINE) {
+        SCB_DCIMVAC = line;
+    }
     barrier();
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/port.h"
+#include "cache.h"
 #include "mpu.h"
 #include "stm32f746.h"
 
@@ -18,7 +19,7 @@ enum {
     POLLS = 100000000, /* seconds, where the longest operation takes two */
 };
 
-/* Uncached and writable only meanwhile: a network may lie here, and is read through the cache. */
+/* Uncached and writable only meanwhile: a network may lie here, and is read through the cache, as checkpoints are. */
 static const mpu_region_t region = {
     .base = BASE, .log2_size = LOG2_SIZE, .attributes = MPU_READ_WRITE | MPU_UNCACHED | MPU_NEVER_EXECUTE};
 
@@ -48,9 +49,10 @@ static bool wait(void) {
     return false;
 }
 
-static void lock(void) {
+static void lock(uint32_t offset, uint32_t n) {
     FLASH_CR = FLASH_CR_LOCK;
     mpu_close();
+    cache_forget(BASE + offset, n);
 }
 
 bool port_flash_erase(uint32_t offset) {
@@ -59,7 +61,7 @@ bool port_flash_erase(uint32_t offset) {
     FLASH_CR = sector | FLASH_CR_STRT;
     barrier(); /* RM0385, FLASH: BSY is up one cycle after STRT */
     const bool good = wait();
-    lock();
+    lock(offset, SECTOR);
     return good;
 }
 
@@ -75,14 +77,12 @@ bool port_flash_program(uint32_t offset, const uint8_t *bytes, size_t n) {
         barrier();
         good = wait();
     }
-    lock();
+    lock(offset, (uint32_t)n);
     return good;
 }
 
 /* This flash has no ECC: what a power cut left is read as some value, and the CRC tells. */
 bool port_flash_read(uint32_t offset, uint8_t *bytes, size_t n) {
-    mpu_open(&region);
     memcpy(bytes, (const void *)(uintptr_t)(BASE + offset), n);
-    mpu_close();
     return true;
 }
