@@ -6,7 +6,8 @@
    this one exactly. */
 #define BOARD_BAUD 1000000u
 
-/* P0.06 and P0.08 go to the on-board J-Link; P0.05 and P0.07, its flow control, are not used. */
+/* P0.06 and P0.08 go to the on-board J-Link, and P0.05 and P0.07, its flow control, which is not used: uart.c. */
+#define BOARD_RTS_PIN 5u
 #define BOARD_TX_PIN 6u
 #define BOARD_RX_PIN 8u
 

@@ -24,8 +24,12 @@ static uint32_t taken;  /* bytes handed on */
 static bool sending;
 static bool by_chunks;
 
+/* The J-Link samples P0.05 as its CTS before the first character: high tells it that nobody controls the flow, low that
+   it must stop whenever the pin is high (SEGGER's wiki, J-Link OB SAM3U NordicSemi, hardware flow control). A pin that
+   floats may be both. */
 static void start_pins(void) {
-    P0_OUTSET = 1u << BOARD_TX_PIN; /* the line is idle before the UARTE drives it */
+    P0_OUTSET = 1u << BOARD_TX_PIN | 1u << BOARD_RTS_PIN; /* the line is idle before the UARTE drives it */
+    P0_PIN_CNF(BOARD_RTS_PIN) = PIN_CNF_OUTPUT;
     P0_PIN_CNF(BOARD_TX_PIN) = PIN_CNF_OUTPUT;
     P0_PIN_CNF(BOARD_RX_PIN) = PIN_CNF_INPUT_PULLED_UP; /* the J-Link lets go of the line while no terminal is open */
     UARTE0_PSEL_TXD = UARTE_PSEL(BOARD_TX_PIN);

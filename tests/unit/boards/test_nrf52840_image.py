@@ -86,6 +86,14 @@ def test_the_agent_comes_up() -> None:
     assert dk.chip.power.crystal()
 
 
+def test_it_tells_the_j_link_that_nobody_controls_the_flow() -> None:
+    """SEGGER's wiki, J-Link OB SAM3U NordicSemi: a CTS that is high before the first character turns flow control off; P0.05 is its CTS
+    (Nordic, nRF52840 DK, virtual serial port)."""
+    port = Dk().chip.ports[0]
+    assert port.value["DIR"] >> 5 & 1 and port.value["OUT"] >> 5 & 1, "high"
+    assert not port.value["DIR"] >> 7 & 1, "P0.07 is driven by the J-Link"
+
+
 def test_it_comes_up_again_after_a_soft_reset_in_the_middle_of_anything() -> None:
     dk = Dk()
     dk.chip.uarte0.feed(b"\1" * 300)
