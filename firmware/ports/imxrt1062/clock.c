@@ -43,7 +43,7 @@ static void run_from_crystal(void) {
 }
 
 static bool raise_voltage(void) {
-    CCM_CCGR6 |= CCM_CCGR6_DCDC;
+    open_gates(&CCM_CCGR6, CCM_CCGR6_DCDC);
     modify(&DCDC_REG3, DCDC_REG3_TRG_MASK, DCDC_REG3_TRG((uint32_t)CORE_MILLIVOLT));
     return wait_until(&DCDC_REG0, DCDC_REG0_STS_DC_OK, DCDC_REG0_STS_DC_OK);
 }

@@ -144,6 +144,12 @@ enum { MUX_ALT2_LPUART6 = 2, MUX_ALT5_GPIO = 5 };
 #define LPUART6_RX_SELECT REGISTER(0x401F8550u)
 #define LPUART6_TX_SELECT REGISTER(0x401F8554u)
 
+/* Open clock gates. CCM and what it feeds may be behind different bridges: the read back waits for the write. */
+static inline void open_gates(volatile uint32_t *gates, uint32_t bits) {
+    *gates |= bits;
+    (void)*gates;
+}
+
 /* Change the masked bits of a register and leave all others as they are: reserved bits keep their reset value. */
 static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
     *reg = (*reg & ~mask) | value;

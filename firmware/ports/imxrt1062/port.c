@@ -26,8 +26,8 @@ static const mpu_region_t regions[] = {
 };
 
 static void start_marker(void) {
-    CCM_CCGR3 |= CCM_CCGR3_GPIO4;
-    CCM_CCGR4 |= CCM_CCGR4_IOMUXC;
+    open_gates(&CCM_CCGR3, CCM_CCGR3_GPIO4);
+    open_gates(&CCM_CCGR4, CCM_CCGR4_IOMUXC);
     port_marker(false);
     GPIO_GDIR(BOARD_MARKER_PORT) |= 1u << BOARD_MARKER_PIN;
     MUX_GPIO_EMC_04 = MUX_ALT5_GPIO;

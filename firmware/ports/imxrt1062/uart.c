@@ -42,10 +42,10 @@ static void describe(uint32_t channel, const volatile void *from, uint32_t step_
 }
 
 static void start_dma(void) {
-    CCM_CCGR5 |= CCM_CCGR5_DMA;
+    open_gates(&CCM_CCGR5, CCM_CCGR5_DMA);
     /* The DMA reaches DTCM through the core's platform, whose clock must not stop when the core sleeps (IMXRT1060RM,
        GPR1). */
-    CCM_CCGR4 |= CCM_CCGR4_IOMUXC_GPR;
+    open_gates(&CCM_CCGR4, CCM_CCGR4_IOMUXC_GPR);
     GPR1 |= GPR1_CM7_FORCE_HCLK_EN;
     describe(RX_CHANNEL, &LPUART6_DATA, 0, received, 1, RX_BYTES);
     by_dma = TCD_BITER(RX_CHANNEL) == RX_BYTES;
@@ -59,7 +59,7 @@ static void start_dma(void) {
 }
 
 static void connect_pins(void) {
-    CCM_CCGR4 |= CCM_CCGR4_IOMUXC;
+    open_gates(&CCM_CCGR4, CCM_CCGR4_IOMUXC);
     PAD_GPIO_AD_B0_03 = PAD_HYSTERESIS | PAD_PULL_UP_100K | PAD_MEDIUM;
     MUX_GPIO_AD_B0_03 = MUX_ALT2_LPUART6;
     LPUART6_RX_SELECT = 1; /* of the two pads that can be LPUART6's these, not GPIO_EMC_26 and GPIO_EMC_25 */
@@ -71,7 +71,7 @@ static void connect_pins(void) {
    every character. */
 void uart_start(void) {
     connect_pins();
-    CCM_CCGR3 |= CCM_CCGR3_LPUART6;
+    open_gates(&CCM_CCGR3, CCM_CCGR3_LPUART6);
     LPUART6_GLOBAL = LPUART_GLOBAL_RST;
     LPUART6_GLOBAL = 0;
     start_dma();
