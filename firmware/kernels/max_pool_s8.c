@@ -68,13 +68,18 @@ static void maxima_of_four(const int8_t *in, uint32_t column, uint32_t row, uint
 
 #endif
 
+/* Not inlined: within the walk over windows its loops would have no registers left. */
+__attribute__((noinline)) static void maxima(const int8_t *in, uint32_t k, uint32_t column, uint32_t row, int8_t *out) {
+    for (uint32_t c = 0; c < column; c++) {
+        out[c] = maximum_s8(in + c, k, k, row, column);
+    }
+}
+
 static inline void pool_channels(const int8_t *in, uint32_t k, uint32_t column, uint32_t row, int8_t *out) {
     if (k == 2) {
         maxima_of_four(in, column, row, column, out);
-        return;
-    }
-    for (uint32_t c = 0; c < column; c++) {
-        out[c] = maximum_s8(in + c, k, k, row, column);
+    } else {
+        maxima(in, k, column, row, out);
     }
 }
 
