@@ -1,6 +1,6 @@
-/* PJRC's loader chip is a debugger on the SWD wires: it has halting debug switched on, and takes a core that halts at a
-   BKPT for one that asks to be programmed; 251 is the number that PJRC requires in it (PJRC forum, threads 74242 and
-   26358; the latter is about Teensy 3: that C_DEBUGEN reads 1 on a Teensy 4, too, is concluded and unverified). */
+/* PJRC's loader chip is a debugger on the SWD wires, and takes a core that halts at a BKPT for one that asks to be
+   programmed; 251 is the number that PJRC requires in it (PJRC forum, threads 74242 and 26358). A BKPT halts the core
+   only while halting debug is on, so the loader chip must have it on, and C_DEBUGEN tells: unverified on a Teensy 4. */
 #include "agent/port.h"
 #include "cortex_m.h"
 
