@@ -24,7 +24,8 @@ T = TypeVar("T")
 class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without types
     """Memory and registers as the debugger sees them, whether the core runs or not.
 
-    All accesses raise TransferFaultError if nothing answers at the address.
+    All accesses raise TransferFaultError if nothing answers at the address. The access port is the core's own: on chips
+    that stop its clock, it does not answer while the core sleeps (`Machine.debugger_is_clocked`).
 
     Args:
         runner: runs the chip.
@@ -34,6 +35,7 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
     def __init__(self, runner: ChipRunner, bus: Callable[[Machine], Bus] = lambda machine: machine.bus) -> None:
         self._runner = runner
         self._bus = bus
+        self._refused = False  # whether the latest access was refused because the core sleeps
 
     def read_now(self, addr: int, transfer_size: int = 32) -> int:
         """Return what is read: one access of 8, 16 or 32 bits."""
@@ -60,9 +62,20 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
     def write_memory_block8(self, addr: int, data: Sequence[int], **_attrs: object) -> None:
         self._write(addr, bytes(data))
 
+    def _answers(self, machine: Machine, address: int) -> None:
+        """Raise TransferFaultError if the access port does not answer now."""
+        if machine.dead:
+            raise exceptions.TransferFaultError(fault_address=address)
+        sleeps = machine.asleep and not machine.reset_line and not machine.debugger_is_clocked()
+        if sleeps and not self._refused:
+            machine.log(f"the debugger was refused: 0x{address:08X} while the core sleeps; {machine.clock_debugger}")
+        self._refused = sleeps
+        if sleeps:
+            raise exceptions.TransferFaultError(fault_address=address)
+
     def _read(self, address: int, size: int) -> bytes:
         with self._runner.paused() as machine:
-            _answers(machine, address)
+            self._answers(machine, address)
             if machine.core.find(address, size):
                 if machine.core.closed_reason(address) is not None:
                     return bytes([CLOSED_MEMORY_BYTE]) * size
@@ -75,7 +88,7 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
 
     def _write(self, address: int, data: bytes) -> None:
         with self._runner.paused() as machine:
-            _answers(machine, address)
+            self._answers(machine, address)
             bus = self._bus(machine)
             if machine.core.find(address, len(data)):
                 _as_debugger(machine, bus, address, lambda: machine.core.poke(address, data))
@@ -83,11 +96,6 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
             for place, size in _accesses(address, len(data)):
                 value = int.from_bytes(data[place - address : place - address + size], "little")
                 _as_debugger(machine, bus, place, partial(bus.write, place, size, value))
-
-
-def _answers(machine: Machine, address: int) -> None:
-    if machine.dead:
-        raise exceptions.TransferFaultError(fault_address=address)
 
 
 def _accesses(address: int, size: int) -> list[tuple[int, int]]:

@@ -1,15 +1,16 @@
-"""Registers of a debug port and its memory access port (ARM IHI 0031, B2.2 and C2)."""
+"""Registers of a debug port, and its access ports (ARM IHI 0031, B2.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from hil.standins.virtual.chip_memory import ChipMemory
+from pyocd.core import exceptions
 
-_CSW_READ_ONLY = 0x40  # device enabled
-_WRAP = 0x400  # the auto-incremented part of TAR
+from hil.standins.virtual.access_port import AccessPort, MemoryPort
+
+_POWER_REQUESTS = 0x50000000  # CSYSPWRUPREQ, CDBGPWRUPREQ
+_DEBUG_POWER = 0x10000000  # CDBGPWRUPREQ
 
 
 @dataclass(frozen=True)
@@ -18,40 +19,31 @@ class PortId:
 
     Attributes:
         dpidr: DPIDR.
-        ap_idr: IDR of the access port.
-        rom_table: BASE of the access port.
         target: TARGETID if several ports share a wire; bits 31:28 are the instance, which DLPIDR repeats.
     """
 
     dpidr: int
-    ap_idr: int
-    rom_table: int
     target: int | None = None
-
-
-class VendorPort(Protocol):
-    """A vendor-specific access port; registers are addressed by their offset in the port."""
-
-    def read(self, register: int) -> int: ...
-
-    def write(self, register: int, value: int) -> None: ...
 
 
 class DebugPort:
     """A debug port and its access ports, as registers.
 
+    An access port answers only while the debug port requests power (CTRL/STAT.CDBGPWRUPREQ; ARM IHI 0031, B2.2.2).
+
     Args:
-        memory: memory that access port 0 accesses.
         identity: identification registers.
-        vendor: access port 1, if the chip has one; no other access port answers.
+        ports: access ports by their number; the IDR of any other reads as 0.
+
+    Attributes:
+        on_power: called with whether the debug port requests power, when that changes.
     """
 
-    def __init__(self, memory: ChipMemory, identity: PortId, vendor: VendorPort | None = None) -> None:
-        self.memory = memory
+    def __init__(self, identity: PortId, ports: Mapping[int, AccessPort]) -> None:
         self.identity = identity
-        self._vendor = vendor
+        self.ports = dict(ports)
+        self.on_power: Callable[[bool], None] = lambda requested: None
         self._select = self._control = self._buffer = 0
-        self._csw, self._tar = 0x03000042, 0
 
     def line_reset(self) -> None:
         """Clear SELECT after a line reset or a protocol switch."""
@@ -72,59 +64,38 @@ class DebugPort:
 
     def write_dp(self, address: int, data: int) -> None:
         if address == 0x4 and self._select & 0xF == 0:
-            self._control = data
+            before, self._control = self._control, data
+            if bool(before & _POWER_REQUESTS) != bool(data & _POWER_REQUESTS):
+                self.on_power(bool(data & _POWER_REQUESTS))
         elif address == 0x8:
             self._select = data
 
+    def _selected(self, address: int) -> tuple[AccessPort | None, int]:
+        """Return the selected access port, and the register in it; raise TransferFaultError without power."""
+        if not self._control & _DEBUG_POWER:
+            raise exceptions.TransferFaultError("the debug port has not requested power (CTRL/STAT.CDBGPWRUPREQ)")
+        return self.ports.get(self._select >> 24), self._select & 0xF0 | address & 0xC
+
     def read_ap(self, address: int) -> int:
-        self._buffer = self._read_ap(address)
+        port, register = self._selected(address)
+        self._buffer = 0 if port is None else port.read(register)
         return self._buffer
 
-    def _read_ap(self, address: int) -> int:
-        register = self._select & 0xF0 | address & 0xC
-        if self._select >> 24:
-            return self._vendor.read(register) if self._vendor is not None and self._select >> 24 == 1 else 0
-        if register == 0x0C:
-            return self._transfer(None)
-        if register & 0xF0 == 0x10:
-            return self.memory.read_now(self._tar & ~0xF | register & 0xC)
-        known = {
-            0x00: self._csw | _CSW_READ_ONLY,
-            0x04: self._tar,
-            0xF8: self.identity.rom_table,
-            0xFC: self.identity.ap_idr,
-        }
-        return known.get(register, 0)
-
     def write_ap(self, address: int, data: int) -> None:
-        register = self._select & 0xF0 | address & 0xC
-        if self._select >> 24:
-            if self._vendor is not None and self._select >> 24 == 1:
-                self._vendor.write(register, data)
-            return
-        if register == 0x00:
-            self._csw = data
-        elif register == 0x04:
-            self._tar = data
-        elif register == 0x0C:
-            self._transfer(data)
-        elif register & 0xF0 == 0x10:
-            self.memory.write_memory(self._tar & ~0xF | register & 0xC, data)
-
-    def _transfer(self, data: int | None) -> int:
-        """Do one access through DRW; a byte or half-word uses its byte lanes of the 32-bit word."""
-        size = (1, 2, 4)[min(self._csw & 7, 2)]
-        address, lane = self._tar, 8 * (self._tar & 3 & ~(size - 1))
-        if self._csw & 0x30:
-            self._tar = self._tar & ~(_WRAP - 1) | self._tar + size & _WRAP - 1
-        if data is None:
-            return self.memory.read_now(address, 8 * size) << lane
-        self.memory.write_memory(address, data >> lane & (1 << 8 * size) - 1, 8 * size)
-        return 0
+        port, register = self._selected(address)
+        if port is not None:
+            port.write(register, data)
 
     def read_ap_multiple(self, address: int, count: int) -> list[int]:
-        return [self._read_ap(address) for _ in range(count)]
+        port, register = self._selected(address)
+        if isinstance(port, MemoryPort):
+            return port.read_multiple(register, count)
+        return [self.read_ap(address) for _ in range(count)]
 
     def write_ap_multiple(self, address: int, values: Sequence[int]) -> None:
+        port, register = self._selected(address)
+        if isinstance(port, MemoryPort):
+            port.write_multiple(register, values)
+            return
         for value in values:
             self.write_ap(address, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyocd.core import exceptions
 
+from hil.standins.virtual.access_port import MemoryPort
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.chip.nrf52840.chip import Nrf52840
 from hil.standins.virtual.chip_memory import ChipMemory
@@ -11,12 +12,13 @@ from hil.standins.virtual.debug_port import DebugPort, PortId
 from hil.standins.virtual.runner import ChipRunner
 
 # SW-DP version 1, and the AHB-AP of Cortex-M4 (ARM DDI 0439B, debug).
-_IDENTITY = PortId(dpidr=0x2BA01477, ap_idr=0x24770011, rom_table=0xE00FF003)
+_IDENTITY, _IDR, _ROM_TABLE = PortId(0x2BA01477), 0x24770011, 0xE00FF003
 
 
 def debug_ports(runner: ChipRunner) -> list[DebugPort]:
     """Return the one debug port."""
-    return [DebugPort(LockableMemory(runner), _IDENTITY, ControlPort(runner))]
+    memory = MemoryPort(LockableMemory(runner), _IDR, _ROM_TABLE)
+    return [DebugPort(_IDENTITY, {0: memory, 1: ControlPort(runner)})]
 
 
 class LockableMemory(ChipMemory):
@@ -38,7 +40,7 @@ class LockableMemory(ChipMemory):
 
 
 class ControlPort:
-    """The CTRL-AP (debug_port.VendorPort).
+    """The CTRL-AP (access_port.AccessPort).
 
     Args:
         runner: runs the chip.

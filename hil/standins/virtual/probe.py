@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from pyocd.core.memory_interface import MemoryInterface
 from pyocd.probe.debug_probe import DebugProbe
 
+from hil.standins.virtual.access_port import MemoryPort
 from hil.standins.virtual.debug_port import DebugPort
 from hil.standins.virtual.runner import ChipRunner
 from hil.standins.virtual.wire import SwdWire
@@ -106,4 +107,5 @@ class VirtualProbe(DebugProbe):  # type: ignore[misc]  # pyOCD comes without typ
 
     def get_memory_interface_for_ap(self, ap_address: object) -> MemoryInterface | None:
         """Return the memory of access port 0, for block transfers instead of word accesses through DRW."""
-        return self._wire.port.memory if getattr(ap_address, "apsel", None) == 0 else None
+        port = self._wire.port.ports.get(0)
+        return port.memory if isinstance(port, MemoryPort) and getattr(ap_address, "apsel", None) == 0 else None

@@ -18,6 +18,7 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.coverage_server import coverage_server
 from hil.standins.virtual.inject import Injection, schedule
+from hil.standins.virtual.meter.debug_power import DebugPower
 from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.power_supply import PowerSupply
 from hil.standins.virtual.meter.server import InstrumentServer
@@ -78,7 +79,8 @@ class VirtualBoard:
         schedule(self._chip, wanted.injections, log)
         self._load_flash()
         self._runner = ChipRunner(self._chip, after_slice=self._after_slice)
-        self._supply = Supply(self._model.currents, self._activity)
+        debug = DebugPower(self._time, log)
+        self._supply = Supply(self._model.currents, self._activity, debug)
         twin, rng = find_virtual_meter(wanted.meter), np.random.default_rng(wanted.seed)
         self._meter_model = wanted.meter
         self._meter = twin.server(twin.make(self._supply, Flaws.draw(twin.limits, rng), rng), log)
@@ -87,6 +89,8 @@ class VirtualBoard:
         self._coverage = coverage_server(self._runner, log)
         self._risen = 0
         ports = self._model.ports(self._runner)
+        for port in ports:
+            port.on_power = debug.request
         self._probe = VirtualProbe(self._runner, f"virtual-{wanted.board}", ports, self._model.reset_line)
         self._probe_server = OwnProbeServer(self._probe, log)
 
@@ -158,6 +162,10 @@ class VirtualBoard:
             machine.switch(on, self._rng)
             self._line.drop_unreceived()
         self._log(f"the supply is switched {'on' if on else 'off'}")
+
+    def _time(self) -> int:
+        with self._runner.paused() as machine:
+            return machine.clock.now
 
     def _activity(self) -> Activity:
         with self._runner.paused() as machine:

@@ -20,7 +20,7 @@ class _Probe:
 
 
 def shared() -> tuple[SwdWire, SWJSequenceSender]:
-    wire = SwdWire([DebugPort(None, PortId(0x0BC12477, 0x04770031, 0xE00FF003, target)) for target in (CORE_0, CORE_1)])
+    wire = SwdWire([DebugPort(PortId(0x0BC12477, target), {}) for target in (CORE_0, CORE_1)])
     return wire, SWJSequenceSender(_Probe(wire), True)
 
 
@@ -63,6 +63,6 @@ def test_nobody_answers(wrong: str) -> None:
 
 
 def test_a_single_port_always_answers() -> None:
-    wire = SwdWire([DebugPort(None, PortId(0x6BA02477, 0x84770001, 0xE00FE003))])
+    wire = SwdWire([DebugPort(PortId(0x6BA02477), {})])
     SWJSequenceSender(_Probe(wire), False).switch_to_swd()
     assert wire.port.read_dp(0) == 0x6BA02477

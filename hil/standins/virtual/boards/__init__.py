@@ -14,6 +14,7 @@ from importlib import import_module
 import numpy as np
 
 from hil.errors import RigError, close_matches
+from hil.standins.virtual.access_port import MemoryPort
 from hil.standins.virtual.chip.machine import Chip
 from hil.standins.virtual.chip_memory import ChipMemory
 from hil.standins.virtual.debug_port import DebugPort, PortId
@@ -44,9 +45,14 @@ class BoardModel:
     currents: Currents
 
 
-def one_port(identity: PortId) -> Callable[[ChipRunner], list[DebugPort]]:
-    """Return the `ports` function of a board whose chip has one debug port with access to all memory."""
-    return lambda runner: [DebugPort(ChipMemory(runner), identity)]
+def one_port(identity: PortId, idr: int, rom_table: int) -> Callable[[ChipRunner], list[DebugPort]]:
+    """Return the `ports` function of a board whose chip has one debug port with one access port, to all memory.
+
+    Args:
+        identity: of the debug port.
+        idr, rom_table: IDR and BASE of access port 0.
+    """
+    return lambda runner: [DebugPort(identity, {0: MemoryPort(ChipMemory(runner), idr, rom_table)})]
 
 
 def load(board: str) -> BoardModel:

@@ -11,8 +11,10 @@ from hil.standins.virtual.nrf52840_port import debug_ports
 
 LINE_BAUD = 1_000_000  # baud rate of the J-Link's serial port, which cannot do the 921,600 of the other boards
 # Assumptions: of the order of the Product Specification's figures for the core at 64 MHz with the LDO, and for crystal,
-# UARTE and timers.
-CURRENTS = Currents(0.0063, 0.0015, 0.001, 3.0, "of the order of the Product Specification, from memory; assumed")
+# UARTE and timers. 1.6 mA more with the debug port powered: Zephyr, issue 26139.
+CURRENTS = Currents(
+    0.0063, 0.0015, 0.001, 3.0, "of the order of the Product Specification, from memory; assumed", debug_a=0.0016
+)
 
 
 MODEL = BoardModel(

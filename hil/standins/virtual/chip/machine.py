@@ -46,7 +46,12 @@ class Machine(ResetAndPower):
         spec: description of the core.
         memories, peripherals: see Core.
         log: receives one line for each event.
+
+    Attributes:
+        clock_debugger: what keeps the debug access port of a sleeping core clocked, for the log.
     """
+
+    clock_debugger = ""
 
     def __init__(
         self, spec: CoreSpec, memories: tuple[PhysicalMemory, ...], peripherals: tuple[tuple[int, int], ...],
@@ -227,6 +232,10 @@ class Machine(ResetAndPower):
     def _stop(self, fault: ModelFault) -> None:
         self.fault = fault
         self.log(f"the chip stops: {fault}")
+
+    def debugger_is_clocked(self) -> bool:
+        """Return whether the core's debug access port has a clock while the core sleeps; a chip may override this."""
+        return True
 
     # interface to the system control block (scb.System)
 

@@ -1,6 +1,7 @@
 """The true supply of the virtual board: a model of its current, which only the meter sees.
 
-A board draws one current while its core is awake and another while it sleeps. The currents are assumptions (see
+A board draws one current while its core is awake and another while it sleeps, and more while the debug port requests
+power. The currents are assumptions (see
 hil/standins/virtual/boards/). They make the measuring chain testable and say nothing about silicon.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
+from hil.standins.virtual.meter.debug_power import DebugPower
 
 EDGES_KEPT = 1000
 
@@ -28,6 +30,7 @@ class Currents:
         stopped_a: current with the core halted or in reset [A].
         volt: voltage of the supply that the meter feeds [V].
         source: source of these values.
+        debug_a: additional current while the debug port requests power [A].
     """
 
     awake_a: float
@@ -35,6 +38,7 @@ class Currents:
     stopped_a: float
     volt: float
     source: str
+    debug_a: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,15 @@ class Supply:
     Args:
         currents: currents of the board.
         activity: returns the present Activity.
+        debug: when the debug port requests power; default: never.
     """
 
-    def __init__(self, currents: Currents, activity: Callable[[], Activity]) -> None:
+    def __init__(
+        self, currents: Currents, activity: Callable[[], Activity], debug: DebugPower | None = None
+    ) -> None:  # fmt: skip
         self.currents = currents
         self.observe = activity
+        self._debug = debug or DebugPower(lambda: 0, lambda line: None)
         self._edges: deque[tuple[int, int]] = deque(maxlen=EDGES_KEPT)
         self._seen: Activity | None = None
 
@@ -91,7 +99,9 @@ class Supply:
 
     def charge(self, times: np.ndarray) -> np.ndarray:
         return (
-            self.currents.awake_a * times - (self.currents.awake_a - self.currents.asleep_a) * self._slept(times)
+            self.currents.awake_a * times
+            - (self.currents.awake_a - self.currents.asleep_a) * self._slept(times)
+            + self.currents.debug_a * self._debug.lasted(times)
         ) / PS_PER_S
 
     def current(self, times: np.ndarray) -> np.ndarray:
@@ -100,7 +110,8 @@ class Supply:
         place = np.searchsorted(begins, times, side="right") - 1
         asleep = (place >= 0) & (times < ends[place]) if len(ends) else np.zeros(times.shape, bool)
         level = np.where(asleep, self.currents.asleep_a, self.currents.awake_a)
-        return np.where(times >= seen.now, self.present(seen), level)
+        core = np.where(times >= seen.now, self._of_core(seen), level)
+        return core + self.currents.debug_a * self._debug.at(times)
 
     def _slept(self, times: np.ndarray) -> np.ndarray:
         """Return the total time asleep up to each time; int64[n] ps."""
@@ -122,6 +133,10 @@ class Supply:
 
     def present(self, seen: Activity) -> float:
         """Return the present current, in amperes."""
+        debug = bool(self._debug.at(np.array([seen.now]))[0])
+        return self._of_core(seen) + self.currents.debug_a * debug
+
+    def _of_core(self, seen: Activity) -> float:
         if seen.stopped:
             return self.currents.stopped_a
         return self.currents.asleep_a if seen.asleep else self.currents.awake_a
@@ -134,7 +149,9 @@ class Supply:
                 break
             asleep += max(0, min(last, end) - max(first, begin))
         share = asleep / (end - begin)
-        return self.currents.asleep_a * share + self.currents.awake_a * (1 - share)
+        first, last = self._debug.lasted(np.array([begin, end]))
+        debug = self.currents.debug_a * float(last - first) / (end - begin)
+        return self.currents.asleep_a * share + self.currents.awake_a * (1 - share) + debug
 
     def energy(self, seen: Activity, begin: int, end: int) -> float:
         """Return the energy over a past interval of virtual time (picoseconds), in joules."""
