@@ -20,7 +20,7 @@ OnPin = Callable[[str, int, int, int], None]
 
 
 class Stm32(Chip):
-    """An STM32. A subclass makes `rcc`, `ports` and `usart1`, and names the gates of its blocks.
+    """An STM32. A subclass makes `rcc`, `ports`, `dbgmcu` and `usart1`, and names the gates of its blocks.
 
     Args:
         core, memories, peripherals, log: see Machine.
@@ -29,6 +29,9 @@ class Stm32(Chip):
 
     rcc: Stm32Rcc
     usart1: DmaUsart
+    dbgmcu: Block
+
+    clock_debugger = "set DBGMCU_CR.DBG_SLEEP first (RM0385 and RM0455, debug support for low-power modes)"
 
     def __init__(
         self, core: CoreSpec, memories: tuple[PhysicalMemory, ...], peripherals: tuple[tuple[int, int], ...],
@@ -52,6 +55,15 @@ class Stm32(Chip):
     def reset(self) -> None:
         super().reset()
         self.set_gates()
+
+    def power_on(self) -> None:
+        """Power-on reset, which also resets what a system reset keeps: DBGMCU."""
+        self.dbgmcu.reset()
+        super().power_on()
+
+    def debugger_is_clocked(self) -> bool:
+        """Return whether HCLK runs in Sleep mode for the debugger: bit 0 of DBGMCU_CR on both families."""
+        return bool(self.dbgmcu.value["CR"] & 1)
 
     def make_port(self, letter: str, on_pin: OnPin, first: int, resets: dict[str, int]) -> None:
         """Make a GPIO port.

@@ -87,7 +87,8 @@ class Stm32F746(Stm32):
         self.usart1 = PlainUsart("USART1", USART1, self.clock, wiring, self.dma2.stream)
         for block in (self.flash, self.pwr, self.rcc, self.dma2, self.usart1, Iwdg(), *self.ports.values()):
             self.add(block, 0x400)
-        self.bus.attach(Stm32F746DbgMcu(), 0x400)
+        self.dbgmcu = Stm32F746DbgMcu()
+        self.bus.attach(self.dbgmcu, 0x400)
         self.bus.attach(rom_table(), 0x1000)
         self.bus.attach(signature(rng, self.flash.array.size), 0x100)
         self.wire({

@@ -15,7 +15,7 @@ ROM_TABLE = 0xE00FD000
 
 
 class Stm32F746DbgMcu(Block):
-    """Debug support (RM0385, debug MCU configuration)."""
+    """Debug support (RM0385, debug MCU configuration). Only power-on resets it."""
 
     REGISTERS = (
         Register("IDCODE", 0x00, "DEV_ID:0-11/r REV_ID:16-31/r", REV_ID << 16 | DEV_ID),
@@ -27,9 +27,6 @@ class Stm32F746DbgMcu(Block):
 
     def __init__(self) -> None:
         super().__init__("DBGMCU", 0xE0042000)
-
-    def reset(self) -> None:
-        """Do nothing: only power-on resets it."""
 
 
 class Iwdg(Block):

@@ -85,10 +85,10 @@ class Stm32H7B3(Stm32):
         own = (self.flash, self.pwr, self.rcc, self.syscfg, self.dma1, self.dmamux1, self.usart1)
         for block in (*own, *self.ports.values()):
             self.add(block, 0x400)
-        dbgmcu = Stm32H7b3DbgMcu("DBGMCU", 0x5C001000)
-        self.bus.attach(dbgmcu, 0x400)
+        self.dbgmcu = Stm32H7b3DbgMcu("DBGMCU", 0x5C001000)
+        self.bus.attach(self.dbgmcu, 0x400)
         private = Stm32H7b3DbgMcu("DBGMCU", 0xE00E1000)
-        private.value = dbgmcu.value
+        private.value = self.dbgmcu.value
         self.bus.attach(private, 0x400)
         words = {i: int(rng.integers(0, 1 << 32)) for i in range(0, UNIQUE_ID_BYTES, 4)}
         self.bus.attach(Rom("unique id", UNIQUE_ID, words), 0x10)
@@ -99,6 +99,10 @@ class Stm32H7B3(Stm32):
         }, self._check_speed)  # fmt: skip
         self.pwr.scale_changed = self.flash.timing_changed = self._check_speed
         self.reset()
+
+    def power_on(self) -> None:
+        self.pwr.power_on()
+        super().power_on()
 
     def _usart1_pins(self) -> tuple[bool, bool]:
         port = self.ports["A"]

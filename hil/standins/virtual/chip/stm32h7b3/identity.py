@@ -9,7 +9,10 @@ REV_ID = 0x1007
 
 
 class Stm32H7b3DbgMcu(Block):
-    """Debug support. The same registers answer on the system bus and in the core's private space."""
+    """Debug support. The same registers answer on the system bus and in the core's private space.
+
+    Only power-on resets it.
+    """
 
     REGISTERS = (
         Register("IDCODE", 0x00, "DEV_ID:0-11/r REV_ID:16-31/r", REV_ID << 16 | DEV_ID),
@@ -21,9 +24,6 @@ class Stm32H7b3DbgMcu(Block):
         Register("APB2FZ1", 0x4C, "TIM1:0 TIM8:1 TIM15:16 TIM16:17 TIM17:18"),
         Register("APB4FZ1", 0x54, "I2C4:7 LPTIM2:9 LPTIM3:10 RTC:16 IWDG:18"),
     )  # fmt: skip
-
-    def reset(self) -> None:
-        """Do nothing: only power-on resets it."""
 
 
 class SysCfg(Block):

@@ -56,6 +56,12 @@ class Stm32H7b3Pwr(Block):
         self._scale_ready = 0
         self.scale_changed: Callable[[], None] = lambda: None
 
+    def power_on(self) -> None:
+        """Power-on reset: the supply is to be chosen again."""
+        super().reset()
+        self.supply_chosen = False
+        self._supply_ready = self._scale_ready = 0
+
     def reset(self) -> None:
         """System reset; CR3 keeps its value, because only power-on resets it (RM0455, PWR_CR3)."""
         supply = self.value["CR3"]

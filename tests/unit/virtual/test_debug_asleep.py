@@ -1,0 +1,115 @@
+"""Which registers and memories a debugger reaches through each access port, and whether it does while the core sleeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from pyocd.core import exceptions
+
+from hil.standins.virtual import boards
+from hil.standins.virtual.chip.machine import Chip
+from hil.standins.virtual.debug_port import DebugPort
+from hil.standins.virtual.runner import ChipRunner
+
+POWER_UP, WORDS = 0x50000000, 0x23000052
+CSW, TAR, DRW, SELECT = 0x0, 0x4, 0xC, 0x8
+DBGMCU_CR = {"stm32f746": 0xE0042004, "stm32h7b3": 0x5C001004}
+DHCSR, RAM = 0xE000EDF0, 0x20000100
+
+
+class Probe:
+    """A chip with its debug port, its core asleep, and accesses through an access port."""
+
+    def __init__(self, board: str) -> None:
+        self.log: list[str] = []
+        model = boards.load(board)
+        self.chip: Chip = model.build(np.random.default_rng(1), lambda byte: None, lambda *edge: None, self.log.append)
+        self.runner = ChipRunner(self.chip)
+        self.port: DebugPort = model.ports(self.runner)[0]
+        self.port.write_dp(4, POWER_UP)
+        self.chip.asleep, self.chip.lockup = True, False
+
+    def read(self, address: int, number: int = 0) -> int:
+        self._aim(address, number)
+        return self.port.read_ap(DRW)
+
+    def write(self, address: int, value: int, number: int = 0) -> None:
+        self._aim(address, number)
+        self.port.write_ap(DRW, value)
+
+    def _aim(self, address: int, number: int) -> None:
+        self.port.write_dp(SELECT, number << 24)
+        self.port.write_ap(CSW, WORDS)
+        self.port.write_ap(TAR, address)
+
+
+@pytest.fixture(params=["stm32f746", "stm32h7b3"])
+def stm32(request: pytest.FixtureRequest) -> Iterator[tuple[Probe, int]]:
+    yield Probe(request.param), DBGMCU_CR[request.param]
+
+
+def test_the_access_port_of_a_sleeping_core_needs_dbg_sleep(stm32: tuple[Probe, int]) -> None:
+    probe, control = stm32
+    for address in (RAM, DHCSR, control):
+        with pytest.raises(exceptions.TransferFaultError):
+            probe.read(address)
+        with pytest.raises(exceptions.TransferFaultError):
+            probe.write(address, 0)
+    assert sum("DBG_SLEEP" in line for line in probe.log) == 1
+    probe.chip.asleep = False
+    probe.write(control, 1)
+    probe.chip.asleep = True
+    probe.write(RAM, 0x12345678)
+    assert probe.read(RAM) == 0x12345678 and probe.read(control) == 1
+    probe.write(control, 0)
+    with pytest.raises(exceptions.TransferFaultError):
+        probe.read(RAM)
+
+
+def test_a_chip_in_reset_does_not_sleep(stm32: tuple[Probe, int]) -> None:
+    probe, control = stm32
+    probe.chip.hold_reset(True)
+    probe.write(control, 1)
+    assert probe.read(control) == 1
+
+
+def test_dbg_sleep_outlasts_a_reset_and_not_the_supply(stm32: tuple[Probe, int]) -> None:
+    probe, control = stm32
+    probe.chip.asleep = False
+    probe.write(control, 1)
+    probe.chip.reset()
+    assert probe.read(control) == 1
+    probe.chip.switch(False, np.random.default_rng(2))
+    probe.chip.switch(True, np.random.default_rng(2))
+    assert probe.read(control) == 0
+
+
+@pytest.mark.parametrize("board", ["nrf52840", "imxrt1062"])
+def test_other_chips_answer_while_they_sleep(board: str) -> None:
+    probe = Probe(board)
+    probe.write(RAM, 7)
+    assert probe.read(RAM) == 7
+
+
+def test_blocks_through_drw_are_the_same_as_single_words(stm32: tuple[Probe, int]) -> None:
+    """Words, also over the end of the automatic increment of TAR (1 KB), where it wraps (ARM IHI 0031, C2.2.2)."""
+    probe, _ = stm32
+    probe.chip.asleep = False
+    words = list(range(100, 400))
+    probe.write(0x20000800 + 0x200, 0)
+    probe.port.write_ap(CSW, WORDS & ~0x30 | 0x10)
+    probe.port.write_ap(TAR, 0x20000A00)
+    probe.port.write_ap_multiple(DRW, words)
+    expected: dict[int, int] = {}
+    for i, word in enumerate(words):
+        expected[0x20000800 + (0x200 + 4 * i) % 0x400] = word
+    assert {address: probe.read(address) for address in expected} == expected
+    probe.port.write_ap(CSW, WORDS & ~0x30 | 0x10)
+    probe.port.write_ap(TAR, 0x20000A00)
+    assert probe.port.read_ap_multiple(DRW, 5) == [expected[0x20000A00 + 4 * i] for i in range(5)]
+    probe.port.write_ap(TAR, 0x20000BF8)
+    assert probe.port.read_ap_multiple(DRW, 4) == [
+        expected[address] for address in (0x20000BF8, 0x20000BFC, 0x20000800, 0x20000804)
+    ]
