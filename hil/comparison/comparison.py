@@ -11,14 +11,7 @@ from hil.comparison.drift import Drift
 from hil.comparison.forms import Forms, KnownTensor
 from hil.comparison.measure import measure
 from hil.comparison.recordings import Recorded
-from hil.comparison.result import (
-    Difference,
-    FormDifference,
-    Summary,
-    ValueDifference,
-    agreement,
-    value_difference,
-)
+from hil.comparison.result import Difference, FormDifference, Summary, ValueDifference, agreement, value_difference
 from hil.comparison.tensors import Reference, StepTensor, in_one_dtype, tensors_of
 from hil.comparison.tolerance import Tolerance, Tolerances, tolerances
 from hil.errors import Blocked, DeviceFault, RigError, close_matches, message_of, shown, verdict_word

@@ -14,14 +14,7 @@ from hil.dut.inspection import Inspection
 from hil.dut.printed import Dtypes, lines
 from hil.errors import Blocked, RigError
 from hil.link.received_words import words
-from hil.targets.serial_port import (
-    BACK_WITHIN_S,
-    SerialPort,
-    close_and_discard,
-    come_back,
-    open_serial,
-    path_of,
-)
+from hil.targets.serial_port import BACK_WITHIN_S, SerialPort, close_and_discard, come_back, open_serial, path_of
 
 REOPENED = "the serial port was gone soon after flashing or a reset, and was opened again: what came meanwhile is lost."
 

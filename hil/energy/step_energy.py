@@ -233,13 +233,9 @@ def _laps(task: MeasuredTask, window: Window) -> list[float]:
 
 
 def _flags(
-    captures: Sequence[Capture],
-    windows: list[Window],
-    task: MeasuredTask,
-    sheet: DataSheet,
-    used: CurrentRange,
+    captures: Sequence[Capture], windows: list[Window], task: MeasuredTask, sheet: DataSheet, used: CurrentRange,
     aliased: bool,
-) -> list[str]:
+) -> list[str]:  # fmt: skip
     flags = []
     first, name = captures[0], sheet.name
     fewest = min(window.readings for window in windows) / task.steps

@@ -7,18 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, with_config
 from typing_extensions import NotRequired, TypedDict
 
-from hil.record.field_types import (
-    CLOSED,
-    Count,
-    Entry,
-    Flag,
-    Items,
-    Named,
-    NotNegative,
-    Number,
-    Sentence,
-    Sha256,
-)
+from hil.record.field_types import CLOSED, Count, Entry, Flag, Items, Named, NotNegative, Number, Sentence, Sha256
 from hil.record.verdicts import Verdict
 
 DEVICE_TEST = "device_test.json"

@@ -13,18 +13,7 @@ import numpy as np
 from hil import boards
 from hil.images import Image
 from hil.images.ram_map import OUTSIDE, ram_map, static_bytes
-from hil.record.checks import (
-    Checked,
-    OfRun,
-    OfTrial,
-    budgets,
-    energy,
-    figures,
-    identity,
-    made,
-    memory,
-    raw,
-)
+from hil.record.checks import Checked, OfRun, OfTrial, budgets, energy, figures, identity, made, memory, raw
 from hil.record.checks.copies import unlisted
 from hil.record.checks.entries import close
 from hil.record.checks.provenance import STAND_INS

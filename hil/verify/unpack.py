@@ -19,17 +19,7 @@ from hil.record.checks.recorded import RESULTS, RecordedRun
 from hil.record.contradiction import NOTHING, Contradiction, differ
 from hil.record.safe_paths import safe_file
 from hil.record.sums import SIGNATURE, SUMS, files_of, read_sums, sha256_of
-from hil.verify.pack import (
-    FACTS,
-    FORMAT,
-    NETWORKS,
-    README,
-    RECORD,
-    Stock,
-    image_place,
-    network_place,
-    texts_of,
-)
+from hil.verify.pack import FACTS, FORMAT, NETWORKS, README, RECORD, Stock, image_place, network_place, texts_of
 
 MOST_MEMBERS = 100_000
 LARGEST = 2048 * MB  # unpacked

@@ -18,15 +18,7 @@ from hil.atomic_write import write_durable
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.experiments.choice import CHOICE_FILE, begin
-from hil.training.experiments.curve import (
-    CURVE_FILE,
-    RUN_FILE,
-    STATE,
-    EpochRow,
-    checkpoint_path,
-    read_curve,
-    read_run,
-)
+from hil.training.experiments.curve import CURVE_FILE, RUN_FILE, STATE, EpochRow, checkpoint_path, read_curve, read_run
 from hil.training.experiments.train import TaskTraining, Training
 
 Files = dict[str, bytes]  # by name in the folder of a run

@@ -19,9 +19,8 @@ def plan(network: Graph, settings: ElasticZoSettings, slots: int) -> Plan:
     """Place the buffers of a training step on a board that holds `slots` samples at a time, 1..batch."""
     end = 2 * len(network.layers) + 1  # the slot of perturbation and update
     start = Start(0, (), tuple(_buffers(network, settings, slots)))
-    return Plan.of(
-        [("blob", file_size(network))], end, ArenaLayout([start])
-    )  # the file is written before there is a plan
+    blob = "blob", file_size(network)  # the file is written before there is a plan
+    return Plan.of([blob], end, ArenaLayout([start]))
 
 
 def _buffers(network: Graph, settings: ElasticZoSettings, slots: int) -> list[ArenaBuffer]:

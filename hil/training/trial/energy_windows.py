@@ -35,7 +35,7 @@ from hil.steady_clock import SteadyClock
 from hil.threads import ThreadPool
 from hil.training.trial.board_step import same_after_run
 from hil.training.trial.energy_phases import SMEARED, counted_of, phases_json
-from hil.training.trial.second_sources.clock import BOARD_CLOCK
+from hil.training.trial.second_sources.counter import BOARD_CLOCK
 from hil.training.trial.second_sources.window_lengths import Lengths
 from hil.training.trial.spec import EnergyWindows
 from hil.training.trial.step_failure import explained, trained

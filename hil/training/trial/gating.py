@@ -11,17 +11,7 @@ from hil import boards
 from hil.boards import Board
 from hil.energy.uncertainty import coverage_factor, effective_dof
 from hil.energy.window_planning import more_windows
-from hil.gates import (
-    NO_HISTORY,
-    Budgets,
-    FigureGate,
-    Judgement,
-    More,
-    NoMedian,
-    judge,
-    nearest,
-    parse_budgets,
-)
+from hil.gates import NO_HISTORY, Budgets, FigureGate, Judgement, More, NoMedian, judge, nearest, parse_budgets
 from hil.gates.judgement import COVERAGE
 from hil.history.earlier import median_of_nights
 from hil.quantity import Provenance, Quantity, share

@@ -87,7 +87,7 @@ def check_wraps(cycles: int, clock_hz: int, wall_s: float) -> None:
     """Compare the board's count with the host's clock: a lost wrap is seconds, the link's delay milliseconds.
 
     Raises:
-        Blocked: whole wraps of the counter are missing. Other differences are a wrong count (second_sources/clock.py).
+        Blocked: whole wraps of the counter are missing. Other differences are a wrong count (`counter.HostClock`).
     """
     missing = wall_s * clock_hz - cycles
     wraps = round(missing / COUNTER_WRAP)

@@ -90,11 +90,9 @@ def latency_json(latency: CountedLatency, bookings: Bookings | None, clock_hz: i
 
 
 def _cost(latency: CountedLatency, bookings: int | None) -> ReadingCost:
-    return (
-        ReadingCost.among(latency.bookings, latency.booking)
-        if bookings is None
-        else ReadingCost.of(bookings, latency.booking)
-    )
+    if bookings is None:
+        return ReadingCost.among(latency.bookings, latency.booking)
+    return ReadingCost.of(bookings, latency.booking)
 
 
 def _layers_json(latency: CountedLatency, bookings: tuple[list[int], list[int]] | None) -> dict[str, Any] | None:

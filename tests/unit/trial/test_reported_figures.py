@@ -23,12 +23,12 @@ from hil.training.methods.graph_settings import GraphSettings
 from hil.training.networks import build
 from hil.training.trial.prepare import prepare
 from hil.training.trial.second_sources.checks import Checks, Timed
-from hil.training.trial.second_sources.clock import HostClock
 from hil.training.trial.second_sources.counter import (
     BESIDE,
     BOOKINGS,
     CYCCNT,
     ROUND,
+    HostClock,
     ProbeCounter,
     check_bookings,
     check_cost,

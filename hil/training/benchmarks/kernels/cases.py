@@ -145,13 +145,8 @@ def _affine8() -> Iterator[KernelCase]:
         kernel, name, macs = f"affine8_{shape.tflite_kernel}", f"{shape}, 1 of {EVERY}", shape.macs // EVERY
         run = _run(Affine8Kernels, Affine8Kernels.convolution_weight_gradient, shape, EVERY)
         yield KernelCase(f"{kernel}_weight_gradient", name, macs, goal, run)
-        yield KernelCase(
-            f"{kernel}_input_error",
-            name,
-            macs,
-            goal,
-            _run(Affine8Kernels, Affine8Kernels.convolution_input_error, shape, EVERY),
-        )
+        run = _run(Affine8Kernels, Affine8Kernels.convolution_input_error, shape, EVERY)
+        yield KernelCase(f"{kernel}_input_error", name, macs, goal, run)
     run = _run(Affine8Kernels, Affine8Kernels.requantize, BLOCK)
     yield KernelCase("affine8_extent + requantize_s32", f"{BLOCK:,} sums", BLOCK, goals(13.0, 24.0), run)
 

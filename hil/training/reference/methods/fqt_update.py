@@ -63,12 +63,9 @@ class LayerGradient:
 
 
 def updated(
-    graph: Graph,
-    gradients: dict[int, LayerGradient],
-    observed: dict[int, tuple[int, int]],
-    settings: FqtSettings,
+    graph: Graph, gradients: dict[int, LayerGradient], observed: dict[int, tuple[int, int]], settings: FqtSettings,
     samples: int,
-) -> Graph | StepFailure:
+) -> Graph | StepFailure:  # fmt: skip
     """Return the graph after a step, or why it fails.
 
     Args:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 from hil.dut import CoreProbe
 from hil.link.replies import CountedWork, Stepped
 from hil.training.methods.figures import StepWork
-from hil.training.trial.second_sources.clock import BOARD_CLOCK, HostClock
 from hil.training.trial.second_sources.counter import (
     BESIDE,
     BESIDE_SHARE,
+    BOARD_CLOCK,
     ROUND,
+    HostClock,
     ProbeCounter,
     check_bookings,
     check_cost,

@@ -8,7 +8,7 @@ from hil.energy.edge_search import HOST
 from hil.energy.phase_energy import Counted
 from hil.energy.window import edges_of
 from hil.meters.meter import InvalidWindow
-from hil.training.trial.second_sources.clock import BOARD_CLOCK, TELLS
+from hil.training.trial.second_sources.counter import BOARD_CLOCK, TELLS
 from hil.training.trial.second_sources.figures import METER, Figures
 
 UNCOUNTED = 5_000  # cycles in a step that the agent does not count: about 600 on the virtual boards
