@@ -28,6 +28,7 @@ from hil.rig.discover import AttachedDevice
 from hil.rig.places import Places
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import renode
+from hil.targets.line_faults import line_faults
 from hil.targets.power import open_power
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
@@ -147,6 +148,10 @@ def _examine_board(named: BenchBoard, devices: Sequence[AttachedDevice]) -> Iter
         yield check
         if check.state == WRONG and subject in ("probe", "port opens"):
             return  # the following checks need it
+        if subject == "port opens":
+            yield from (
+                Check(named.name, "line", WRONG, said) for said in line_faults(endpoints_of(named).serial or "")
+            )
 
 
 def _checked(board: str, subject: str, look: Callable[[], str]) -> Check:

@@ -14,7 +14,15 @@ from hil.dut.inspection import Inspection
 from hil.dut.printed import Dtypes, lines
 from hil.errors import Blocked, RigError
 from hil.link.received_words import words
-from hil.targets.serial_port import BACK_WITHIN_S, SerialPort, close_and_discard, come_back, open_serial, path_of
+from hil.targets.line_faults import line_faults
+from hil.targets.serial_port import (
+    BACK_WITHIN_S,
+    SerialPort,
+    close_and_discard,
+    come_back,
+    open_serial,
+    path_of,
+)
 
 REOPENED = "the serial port was gone soon after flashing or a reset, and was opened again: what came meanwhile is lost."
 
@@ -60,6 +68,8 @@ class WithPort(Inspection):
                 console=open_serial(ends.console, self._baud) if ends.console and ends.has_line else None,
                 raised=self.raised,
             )  # fmt: skip
+            for said in line_faults(str(self._serial.pyserial.port)) if line else ():
+                self.record.warn(said)
             has_rate = ends.has_line and not self._taken.is_command
             self.record.serial_log, self.record.baud = log, self._baud if has_rate else None
         elif self._port_released:

@@ -106,6 +106,7 @@ class Attempt:
                 session = self.dut.agent
             finally:
                 outcome.link = self.dut.record.link
+            outcome.notes += self.dut.record.warnings
             device = Device(session, self.prepared.board, self.prepared.image)
             check_identity(outcome.figures, device.identity, self.prepared.board, self.prepared.image)
             found = LockStepOutcome(self.prepared, self.dut.reality, device.clock_hz, outcome.figures, outcome.notes)

@@ -112,11 +112,15 @@ def test_our_firmware_that_is_silent_is_wrong(endpoints: Endpoints) -> None:
     assert check.state == WRONG and "the flash holds the rig's firmware, but its agent does not answer" in check.said
 
 
-def test_a_virtual_bench_that_rig_toml_calls_attached_is_no_hardware(endpoints: Endpoints, tmp_path: Path) -> None:
+def test_a_virtual_bench_that_rig_toml_calls_attached_is_no_hardware_and_its_line_is_looked_at(
+    endpoints: Endpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hil.dut.with_port.line_faults", lambda port: [f"{port} damages bytes."])
     named = BenchBoard(name=BOARD.name, probe=endpoints.probe, serial=endpoints.serial)
     with Rig(Bench(board=[named])) as rig:
         outcome = run_trial(TrialSpec(BOARD.name, "cls1", steps=1, evaluate=0), rig, tmp_path)
     assert (outcome.verdict, outcome.reality) == ("pass", "virtual"), outcome.reason
+    assert f"{endpoints.serial} damages bytes." in outcome.notes
 
 
 def test_another_board_than_rig_toml_says(endpoints: Endpoints) -> None:
