@@ -27,6 +27,10 @@ from hil.training.trial.stages import StageLogs, Watch
 from hil.training.trial.watermarks import ram_use
 
 LOG = logging.getLogger(__name__)
+SHORT_FRAMES = (
+    "the line damages frames of more than 64 bytes: shorter ones were sent, which takes longer; `hil doctor` may "
+    "know why (docs/boards.md, nrf52840)."
+)
 SINCE_GREETING = "RAM that nothing claims is compared from the greeting on, and not from the start of the program."
 
 
@@ -108,6 +112,7 @@ class Attempt:
                 outcome.link = self.dut.record.link
             outcome.notes += self.dut.record.warnings
             device = Device(session, self.prepared.board, self.prepared.image)
+            outcome.notes += [SHORT_FRAMES] if device.short_frames else []
             check_identity(outcome.figures, device.identity, self.prepared.board, self.prepared.image)
             found = LockStepOutcome(self.prepared, self.dut.reality, device.clock_hz, outcome.figures, outcome.notes)
             outcome.compared = found

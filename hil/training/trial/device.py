@@ -99,6 +99,11 @@ class Device:
         return self._session.request_time
 
     @property
+    def short_frames(self) -> bool:
+        """Whether only frames of at most 64 bytes reach the board undamaged (`Session.check_line`)."""
+        return self._session.short_frames
+
+    @property
     def networked(self) -> bool:
         """Whether the board's serial port is on a network."""
         return self._session.networked
@@ -121,9 +126,9 @@ class Device:
     def load(self, blob: bytes) -> Loaded:
         """Send the network file; return the counts that the agent read in it."""
         self._session.request("load_begin", total=len(blob))
+        block = self._session.block(WINDOWED_BLOCK)
         self._session.stream(
-            "load_data",
-            ({"offset": at, "data": blob[at : at + WINDOWED_BLOCK]} for at in range(0, len(blob), WINDOWED_BLOCK)),
+            "load_data", ({"offset": at, "data": blob[at : at + block]} for at in range(0, len(blob), block))
         )
         read = checked(Loaded, "load_end", self._session.request("load_end"))
         self.tensors = read.tensors
@@ -138,8 +143,9 @@ class Device:
 
     def write(self, tensor: int, data: bytes) -> None:
         """Write a trained tensor."""
-        for at in range(0, len(data), BLOCK):
-            self._session.request("write_tensor", tensor=tensor, offset=at, data=data[at : at + BLOCK])
+        block = self._session.block(BLOCK)
+        for at in range(0, len(data), block):
+            self._session.request("write_tensor", tensor=tensor, offset=at, data=data[at : at + block])
 
     def work(self) -> CountedWork:
         """Return the multiply-accumulates and layer runs of the last step or run."""
@@ -165,13 +171,14 @@ class Device:
             ({"slot": slot, "label": int(label)}, image.tobytes())
             for slot, (image, label) in enumerate(zip(images, labels, strict=True))
         ]
-        if images[0].size <= WINDOWED_BLOCK:
+        block = self._session.block(WINDOWED_BLOCK)
+        if images[0].size <= block:
             self._session.stream("samples", (slot | {"pixels": pixels} for slot, pixels in filled))
             return
         pieces = (
-            slot | {"offset": at, "pixels": pixels[at : at + WINDOWED_BLOCK]}
+            slot | {"offset": at, "pixels": pixels[at : at + block]}
             for slot, pixels in filled
-            for at in range(0, len(pixels), WINDOWED_BLOCK)
+            for at in range(0, len(pixels), block)
         )
         self._session.stream("sample_part", pieces)
 
@@ -263,7 +270,7 @@ class Device:
             data: bytes = self._session.request("read_tensor", tensor=tensor, offset=at, length=length)["data"]
             return data
 
-        return _in_blocks("read_tensor", size, TENSOR_BLOCK, block)
+        return _in_blocks("read_tensor", size, self._session.block(TENSOR_BLOCK), block)
 
     def checkpoints(self) -> tuple[int, list[BoardCheckpoint]]:
         """Return the bytes that a checkpoint slot holds (0: no slots), and the valid checkpoints, newest first."""

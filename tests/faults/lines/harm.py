@@ -46,6 +46,20 @@ class Swallow(Harm):
 
 
 @dataclass
+class LongPieces(Harm):
+    """A port that loses a byte of each piece longer than `most`, as a J-Link that is also a drive (Zephyr, nordic_segger.rst)."""
+
+    most: int
+    rng: random.Random
+
+    def through(self, data: bytes) -> bytes:
+        if len(data) <= self.most:
+            return data
+        lost = self.rng.randrange(len(data))
+        return data[:lost] + data[lost + 1 :]
+
+
+@dataclass
 class Cut(Harm):
     """Nothing comes through any more once `after` bytes have."""
 

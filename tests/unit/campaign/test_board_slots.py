@@ -44,6 +44,8 @@ class Board:
             "counter": 1,
         }
 
+    short_frames = False
+
     def check_line(self) -> None:
         """The line is good."""
 

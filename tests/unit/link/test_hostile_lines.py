@@ -13,7 +13,20 @@ from hil.errors import Blocked
 from hil.link.failures import Silent
 from hil.link.session import EVERY_BYTE, Session
 from tests.built_once import built_once
-from tests.faults.lines.harm import ACK, NAK, Chatter, Cut, Echoes, Flip, Gibberish, Harm, Lose, Only, Swallow
+from tests.faults.lines.harm import (
+    ACK,
+    NAK,
+    Chatter,
+    Cut,
+    Echoes,
+    Flip,
+    Gibberish,
+    Harm,
+    LongPieces,
+    Lose,
+    Only,
+    Swallow,
+)
 from tests.faults.lines.simulated import Clock, Direction, SimulatedPort
 from tests.unit.firmware.host_agent import Agent, build
 
@@ -234,6 +247,52 @@ def test_a_line_that_loses_any_byte_is_not_taken_for_flow_control(line, clock, e
             session.check_line()
         except Silent:
             continue
+
+
+class MostOnTheLine(Harm):
+    """Notes the longest piece that was sent, and harms none."""
+
+    longest = 0
+
+    def through(self, data):
+        self.longest = max(self.longest, len(data))
+        return data
+
+
+def pieces_of(session, bodies):
+    block = session.block(968)
+    for body in bodies:
+        for at in range(0, len(body["pixels"]), block):
+            yield {
+                "slot": body["slot"],
+                "label": body["label"],
+                "offset": at,
+                "pixels": body["pixels"][at : at + block],
+            }
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_line_that_damages_long_pieces_is_used_with_short_ones(line, clock, seed):
+    seen = MostOnTheLine()
+    port = line(to_board=[seen, LongPieces(64, random.Random(seed))])
+    session, started = Session(port, NONCE), clock.now
+    session.hello()
+    session.check_line()
+    assert session.short_frames and session.nonce != NONCE and clock.now - started < LONGEST_S
+    seen.longest, repeated, events = 0, session.counters.frames_repeated, len(port.events)
+    session.check_line()  # as each trial of a session does
+    session.stream("sample_part", pieces_of(session, BODIES[:4]))
+    assert seen.longest <= 64 and session.counters.frames_repeated == repeated
+    parts = [event for event in port.events[events:] if event.startswith("22 ")]
+    assert len(parts) == len(list(pieces_of(session, BODIES[:4])))
+
+
+def test_a_good_line_and_one_that_is_merely_bad_keep_long_frames(line):
+    for harms in ([], [Flip(1e-4, random.Random(1))]):
+        session = Session(line(to_board=harms, to_host=harms), NONCE)
+        session.hello()
+        session.check_line()
+        assert not session.short_frames and session.block(968) == 968
 
 
 def test_every_value_crosses_a_good_line(line):
