@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,7 @@ class VirtualBoard:
         self._chip = self._model.build(np.random.default_rng(wanted.seed), self._line.take, self._note_edge, log)
         self._line.connect(self._chip.serial, self._chip.clock)
         self._chip.sources.insert(0, self._line)
+        self._chip.place = partial(place_in, symbols)
         schedule(self._chip, wanted.injections, log)
         self._load_flash()
         self._runner = ChipRunner(self._chip, after_slice=self._after_slice)
@@ -129,6 +131,7 @@ class VirtualBoard:
         """Stop the chip and write its flash to the flash file, if there is one."""
         self._runner.close()
         if self._flash_file is not None:
+            self._chip.show_main()
             self._flash_file.write_bytes(self._chip.contents.tobytes())
 
     def _load_flash(self) -> None:
@@ -184,12 +187,18 @@ class VirtualBoard:
         self._reported = fault
 
 
+def place_in(symbols: Symbols, pc: int) -> str:
+    """Return a code address in words, with function and source line if they are known."""
+    symbol, line = symbols.name(pc), symbols.line(pc)
+    return f"pc 0x{pc:08X}" + (f" in {symbol}" if symbol else "") + (f" ({line})" if line else "")
+
+
 def fault_record(machine: Machine, fault: ModelFault, symbols: Symbols) -> dict[str, object]:
     """Return the record of a machine's fault: message, pc, symbol, source line, sp, which stack, address, access."""
     pc = machine.halting.read_register(15)
     symbol, line = symbols.name(pc), symbols.line(pc)
     of_thread = not machine.active_exception() and machine.core.get(c.CONTROL) & c.SPSEL
-    where = f"at pc 0x{pc:08X}" + (f" in {symbol}" if symbol else "") + (f" ({line})" if line else "")
+    where = f"at {place_in(symbols, pc)}"
     return {
         "message": f"{where}: {fault}", "pc": f"0x{pc:08X}", "symbol": symbol, "line": line,
         "sp": f"0x{machine.halting.read_register(13):08X}", "main_stack": not of_thread,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.stm32.dma import HTIF, TCIF, DmaStream
+from hil.standins.virtual.chip.memories import Memory, MemoryMap
+from hil.standins.virtual.chip.stm32.dma import HTIF, TCIF, DmaStream, DmaWindow
 from hil.standins.virtual.chip.stm32f746.chip import USART1_IRQ
 from hil.standins.virtual.chip.stm32f746.dma import IRQS as DMA2_IRQS
 
@@ -176,7 +176,8 @@ def test_a_stream_is_a_ring_or_a_buffer(
 ) -> None:
     """Brute force, byte by byte: contents, place, the number of events, and how far the next one is."""
     events: list[int] = []
-    stream = DmaStream(np.zeros(size, np.uint8), circular, events.append, half, complete)
+    memory = MemoryMap((Memory("ram", RING, 64),))
+    stream = DmaStream(DmaWindow(memory, "a stream", RING, size), circular, events.append, half, complete)
     ring, place, seen = bytearray(size), 0, 0
     for data in pieces:
         taken = stream.put(data)
@@ -187,7 +188,7 @@ def test_a_stream_is_a_ring_or_a_buffer(
             place += 1
             seen += (place == size - size // 2) + (place == size)
             place = 0 if circular and place == size else place
-        assert (bytes(stream.memory), stream.left) == (bytes(ring), size - place)
+        assert (memory.peek(RING, size), stream.left) == (bytes(ring), size - place)
         assert sum(bin(flags).count("1") for flags in events) == seen
         stops = ({size - size // 2} if half else set()) | ({size} if complete else set())
         steps = [

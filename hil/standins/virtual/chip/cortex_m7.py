@@ -6,20 +6,15 @@ from typing import TYPE_CHECKING
 
 from hil.standins.virtual.chip import debug
 from hil.standins.virtual.chip.scb import SystemControlBlock
+from hil.standins.virtual.chip.scb_m7 import M7Features, SystemControlBlockM7
 
 if TYPE_CHECKING:
     from hil.standins.virtual.chip.machine import Machine
 
 
-def private_peripherals(
-    machine: Machine, cpuid: int, data_cache: int, instruction_cache: int, mpu_regions: int,
-    fixed: dict[str, int] | None = None,
-) -> SystemControlBlock:  # fmt: skip
-    """Attach everything at 0xE0000000 to a machine.
-
-    `data_cache` and `instruction_cache` are CCSIDR values; `fixed` has the values of further registers by name.
-    """
-    scb = SystemControlBlock(machine, cpuid, data_cache, instruction_cache, mpu_regions, fixed)
+def private_peripherals(machine: Machine, features: M7Features) -> SystemControlBlock:
+    """Attach everything at 0xE0000000 to a machine."""
+    scb = SystemControlBlockM7(machine, features)
     attach = machine.bus.attach
     attach(scb, 0x10, 0x000)
     attach(machine.systick, 0x10, 0x010)

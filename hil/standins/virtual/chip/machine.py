@@ -29,6 +29,7 @@ from hil.standins.virtual.chip.reset import ResetAndPower
 from hil.standins.virtual.chip.synchronous import SynchronousFaults
 from hil.standins.virtual.chip.systick import SysTick
 
+_NO_DIGITS = str.maketrans("", "", "0123456789ABCDEFx")
 SLICE_INSTRUCTIONS = 2_000_000  # some 10 ms of wall time
 
 
@@ -49,6 +50,7 @@ class Machine(ResetAndPower):
 
     Attributes:
         clock_debugger: what keeps the debug access port of a sleeping core clocked, for the log.
+        place: names a code address in the log.
     """
 
     clock_debugger = ""
@@ -60,6 +62,8 @@ class Machine(ResetAndPower):
         super().__init__()
         self.spec = spec
         self.log = log
+        self.place: Callable[[int], str] = "0x{:08X}".format
+        self._reported: set[tuple[int, str]] = set()
         self.bus = Bus()
         self.core = ArmCore(memories, peripherals, self.bus.read, self.bus.write, spec.cpu)
         count = partial(self.core.state.__getitem__, int(Slot.COUNT))
@@ -229,6 +233,14 @@ class Machine(ResetAndPower):
         assert fault is not None
         raise fault
 
+    def report_hazard(self, what: str) -> None:
+        """Log what silicon punishes without a fault: wrong bytes, or a handler that runs twice; once for each place."""
+        pc = self.core.get(c.PC) & ~1
+        kind = what.translate(_NO_DIGITS)
+        if (pc, kind) not in self._reported:
+            self._reported.add((pc, kind))
+            self.log(f"hazard at {self.place(pc)}: {what}")
+
     def _stop(self, fault: ModelFault) -> None:
         self.fault = fault
         self.log(f"the chip stops: {fault}")
@@ -276,6 +288,10 @@ class Chip(Machine):
     def contents(self) -> np.ndarray:
         """Contents of the flash, uint8[size in bytes]."""
         raise NotImplementedError
+
+    def show_main(self) -> None:
+        """Let `contents` be those of the flash itself, where the core sees older ones in its cache."""
+        self.scb.power_on()
 
     @property
     def serial(self) -> Uart:

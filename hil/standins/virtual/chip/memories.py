@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hil.standins.virtual.chip.data_cache import DataCache
 from hil.standins.virtual.chip.fault import ModelFault
 
 
@@ -31,11 +32,14 @@ class MemoryMap:
         memories: memories of the chip.
 
     Attributes:
-        bytes: uint8 array of each memory by name; initially 0 if the core can write the memory, else 0xFF.
+        bytes: uint8 array of each memory by name, as the core sees it; initially 0 if the core can write the memory,
+            else 0xFF.
+        cache: data cache between the core and some memories, or None.
     """
 
     def __init__(self, memories: tuple[PhysicalMemory, ...]) -> None:
         self.memories = memories
+        self.cache: DataCache | None = None
         self.bytes: dict[str, np.ndarray] = {}
         for m in memories:
             new = np.full(m.size, 0 if m.writable else 0xFF, np.uint8)
@@ -48,6 +52,16 @@ class MemoryMap:
             if offset >= 0 and offset + size <= memory.size:
                 return memory, offset
         return None
+
+    def load_main(self, address: int, size: int, who: str) -> bytes:
+        """Read memory as something other than the core does: past its data cache. `who` is for the log."""
+        data = None if self.cache is None else self.cache.load(address, size, who)
+        return self.peek(address, size) if data is None else data
+
+    def store_main(self, address: int, data: bytes, who: str) -> None:
+        """Write memory as something other than the core does: past its data cache. `who` is for the log."""
+        if self.cache is None or not self.cache.store(address, data, who):
+            self.store(address, data)
 
     def peek(self, address: int, size: int) -> bytes:
         """Read memory without side effects; raise ModelFault outside the memories."""

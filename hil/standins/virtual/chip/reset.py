@@ -86,6 +86,7 @@ class ResetAndPower:
         """Switch the supply on or off. At power-on `rng` fills the writable memories, and everything is reset."""
         if on and not self.powered:
             self.latched_up = False
+            self.scb.power_on()
             for memory in self.core.memories:
                 if memory.writable and not memory.alias:
                     self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)

@@ -1,8 +1,7 @@
-"""System control block of Cortex-M7: SCB, caches, MPU and FPU registers.
+"""System control block of Armv7-M: SCB, MPU and FPU registers, with those of Cortex-M7's caches (`scb_m7`).
 
-Sources: ARM DDI 0403E.e, B3.2, B3.5 and B4; ARM DDI 0489, system control. The caches are always coherent here, and
-their maintenance does nothing. The MPU's registers are stored, but its regions are not enforced. An address that the
-chip does not have faults in any case.
+Sources: ARM DDI 0403E.e, B3.2, B3.5 and B4; ARM DDI 0489, system control. The MPU's registers are stored, but its
+access permissions are not enforced. An address that the chip does not have faults in any case.
 """
 
 from __future__ import annotations
@@ -125,6 +124,9 @@ class SystemControlBlock(Block):
         super().reset()
         self.value.update(self._fixed)
         self._regions = [(0, 0)] * len(self._regions)
+
+    def power_on(self) -> None:
+        """Power-on reset, before the memories lose their contents; a core with a cache overrides this."""
 
     def flag(self, register: str, *names: str) -> None:
         """Set status flags of a register."""

@@ -35,6 +35,7 @@ from hil.standins.virtual.chip.line_uart import LineWiring
 from hil.standins.virtual.chip.machine import Chip
 from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.registers import Block
+from hil.standins.virtual.chip.scb_m7 import M7Features
 from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 from hil.standins.virtual.chip.w25q16 import W25Q16
 
@@ -42,8 +43,10 @@ from hil.standins.virtual.chip.w25q16 import W25Q16
 # The program sees a Cortex-M7 r1p1 with 32 KB of each cache and 16 MPU regions (IMXRT1060RM, Cortex-M7 configuration).
 CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M7, interrupts=158, priority_bits=4, boot_address=rom.BASE, reset_hz=OSC_HZ,
-    private=partial(private_peripherals, cpuid=0x411FC271, data_cache=0xF01FE019, instruction_cache=0xF03FE009,
-                    mpu_regions=16),
+    private=partial(
+        private_peripherals,
+        features=M7Features(0x411FC271, 0xF01FE019, 0xF03FE009, 16, ((0x00000000, 0x80000), (0x20000000, 0x80000))),
+    ),
 )  # fmt: skip
 KB = 1024
 OCRAM2 = 512 * KB
@@ -213,11 +216,11 @@ class Imxrt1062(Chip):
 
     def dma_read(self, address: int, size: int) -> bytes:
         self._reachable(address, size)
-        return self.core.peek(address, size)
+        return self.core.load_main(address, size, "the eDMA")
 
     def dma_write(self, address: int, data: bytes) -> None:
         self._reachable(address, len(data))
-        self.core.store(address, data)
+        self.core.store_main(address, data, "the eDMA")
 
     # sleep and reset
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.mapping import MappedMemories
+from hil.standins.virtual.chip.memories import MemoryMap
 from hil.standins.virtual.chip.registers import Block, Register
 
 STREAMS = 8
@@ -66,18 +65,41 @@ class DmaRequest:
     to_peripheral: bool
 
 
+@dataclass(frozen=True)
+class DmaWindow:
+    """Memory of a stream: the DMA accesses it past the core's data cache.
+
+    Attributes:
+        memory: memories of the chip.
+        who: the stream, for the log.
+        start: address.
+        size: bytes.
+    """
+
+    memory: MemoryMap
+    who: str
+    start: int
+    size: int
+
+    def read(self, offset: int) -> int:
+        return self.memory.load_main(self.start + offset, 1, self.who)[0]
+
+    def write(self, offset: int, data: bytes) -> None:
+        self.memory.store_main(self.start + offset, data, self.who)
+
+
 class DmaStream:
     """Transfers of an enabled stream.
 
     Args:
-        memory: memory to read or write, uint8[bytes to transfer].
+        memory: memory to read or write, from its first byte on.
         circular: whether it starts again at the end.
         events: called with the flags (HTIF, TCIF) that are set.
         half, complete: whether HTIF and TCIF interrupt.
     """
 
     def __init__(
-        self, memory: np.ndarray, circular: bool, events: Callable[[int], None], half: bool, complete: bool
+        self, memory: DmaWindow, circular: bool, events: Callable[[int], None], half: bool, complete: bool
     ) -> None:
         self.memory = memory
         self._circular = circular
@@ -104,14 +126,14 @@ class DmaStream:
         taken = 0
         while taken < len(data) and self.left:
             n = min(len(data) - taken, self.left)
-            self.memory[self.done : self.done + n] = np.frombuffer(data, np.uint8, n, taken)
+            self.memory.write(self.done, data[taken : taken + n])
             taken += n
             self._advance(n)
         return taken
 
     def get(self) -> int:
         """Return the next byte of memory; `left` must not be 0."""
-        byte = int(self.memory[self.done])
+        byte = self.memory.read(self.done)
         self._advance(1)
         return byte
 
@@ -252,8 +274,8 @@ class Stm32Dma(Block):
         )
         self._started(request.name)
 
-    def _window(self, i: int, where: str) -> np.ndarray:
-        """Return the memory of stream `i` according to its registers, uint8[bytes to transfer]."""
+    def _window(self, i: int, where: str) -> DmaWindow:
+        """Return the memory of stream `i` according to its registers."""
         # If a stream that has ended is enabled again without a new count, the old count is used (RM0385, DMA_SxNDTR).
         size, start = self.value[f"S{i}NDTR"], self.value[f"S{i}M0AR"]
         place = self._memory.find(start, max(size, 1))
@@ -262,7 +284,7 @@ class Stm32Dma(Block):
         closed = self._memory.closed_reason(start)
         if closed:
             raise ModelFault(f"{where} for 0x{start:08X}, memory {place[0].name}: {closed}", start)
-        return self._memory.bytes[place[0].name][place[1] : place[1] + size]
+        return DmaWindow(self._memory, f"{self.name} stream {i}", start, size)
 
     def _event(self, i: int, flags: int) -> None:
         self.value["HISR" if i >= 4 else "LISR"] |= flags << _FLAGS_AT[i % 4]

@@ -17,6 +17,7 @@ from hil.standins.virtual.chip.count import HAS_DOUBLE
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.line_uart import UartWiring
 from hil.standins.virtual.chip.memories import PhysicalMemory
+from hil.standins.virtual.chip.scb_m7 import M7Features
 from hil.standins.virtual.chip.stm32.chip import USART1, USART1_AF, USART1_IRQ, Stm32
 from hil.standins.virtual.chip.stm32f746 import dma
 from hil.standins.virtual.chip.stm32f746.dma import PlainUsart
@@ -37,8 +38,11 @@ _TCMS = {"ITCMCR": 5 << 3 | 1, "DTCMCR": 7 << 3 | 1}
 CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M7, interrupts=98, priority_bits=4, boot_address=BOOT_ADDRESS, reset_hz=HSI_HZ,
     private=partial(
-        private_peripherals, cpuid=0x410FC271, data_cache=0xF003E019, instruction_cache=0xF007E009, mpu_regions=8,
-        fixed=_SINGLE_PRECISION | _TCMS,
+        private_peripherals,
+        features=M7Features(
+            0x410FC271, 0xF003E019, 0xF007E009, 8, ((0x00000000, 0x4000), (0x20000000, 0x10000)),
+            _SINGLE_PRECISION | _TCMS,
+        ),
     ),
     refused=HAS_DOUBLE,
 )  # fmt: skip

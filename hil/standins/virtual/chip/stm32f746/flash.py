@@ -57,7 +57,6 @@ class Stm32F746Flash(Block):
         self._power = power
         self._log = log
         self.array = core.bytes["flash"]
-        self._bytes = self.array.data  # of single words, which numpy would take longer for
         self.timing_changed: Callable[[], None] = lambda: None
         self._keys = 0
         self._busy_until = 0
@@ -113,7 +112,8 @@ class Stm32F746Flash(Block):
         else:
             first, size = sum(SECTORS[:sector]), SECTORS[sector]
             duration = SECTOR_PS[size]
-        self.array[first : first + self._power.bytes_done(BASE + first, size)] = 0xFF
+        done = self._power.bytes_done(BASE + first, size)
+        self._core.store_main(BASE + first, b"\xff" * done, "the flash controller")
         self._core.code_changed()
         self._take(duration)
 
@@ -134,7 +134,7 @@ class Stm32F746Flash(Block):
         if self._clock.now < self._busy_until:  # the bus waits (RM0385, FLASH: standard programming)
             self._clock.wait_until(self._busy_until)
         offset = address - BASE
-        before = bytes(self._bytes[offset : offset + size])
+        before = self._core.load_main(address, size, "the flash controller")
         if before != ERASED[:size]:
             self._log(f"the flash at 0x{address:08X} is programmed without being erased")
         done = self._power.bytes_done(address, size)
@@ -146,7 +146,7 @@ class Stm32F746Flash(Block):
         """Complete the last store: the array then has the programmed contents."""
         if self._stored is not None:
             offset, data = self._stored
-            self._bytes[offset : offset + len(data)] = data
+            self._core.store_main(BASE + offset, data, "the flash controller")
             self._stored = None
 
     def _take(self, duration: int) -> None:

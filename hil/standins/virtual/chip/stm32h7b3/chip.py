@@ -17,6 +17,7 @@ from hil.standins.virtual.chip.debug import Rom
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.line_uart import UartWiring
 from hil.standins.virtual.chip.memories import PhysicalMemory
+from hil.standins.virtual.chip.scb_m7 import M7Features
 from hil.standins.virtual.chip.stm32.chip import USART1, USART1_AF, USART1_IRQ, Stm32
 from hil.standins.virtual.chip.stm32.usart import DmaUsart
 from hil.standins.virtual.chip.stm32h7b3.dmamux import DMA1_IRQS, Dma1, Dmamux1
@@ -29,8 +30,10 @@ from hil.standins.virtual.chip.stm32h7b3.rcc import HSI_HZ, Stm32H7b3Rcc
 # The program sees a Cortex-M7 r1p1 with 16 KB of each cache and 16 MPU regions (RM0455, Cortex-M7 configuration).
 CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M7, interrupts=155, priority_bits=4, boot_address=0x08000000, reset_hz=HSI_HZ,
-    private=partial(private_peripherals, cpuid=0x411FC271, data_cache=0xF00FE019, instruction_cache=0xF01FE009,
-                    mpu_regions=16),
+    private=partial(
+        private_peripherals,
+        features=M7Features(0x411FC271, 0xF00FE019, 0xF01FE009, 16, ((0x00000000, 0x10000), (0x20000000, 0x20000))),
+    ),
 )  # fmt: skip
 KB = 1024
 MEMORIES = (

@@ -109,7 +109,7 @@ class Stm32H7b3Flash(Block):
         self._keys = {1: 0, 2: 0}
         self._busy_until = {1: 0, 2: 0}
         self._word: int | None = None  # offset of the flash word in the write buffer
-        self._before = b""
+        self._before = self._seen = b""  # what flash and core have there before the stores
         self._data = bytearray(WORD_SIZE)
         self._filled = 0
         self._guarded = False
@@ -171,7 +171,8 @@ class Stm32H7b3Flash(Block):
         else:
             self._raise(bank, PGSERR)
             return
-        self.array[first : first + self._power.bytes_done(BASE + first, size)] = 0xFF
+        done = self._power.bytes_done(BASE + first, size)
+        self._core.store_main(BASE + first, b"\xff" * done, "the flash controller")
         self._core.code_changed()
         self._finish(bank, duration)
 
@@ -193,7 +194,8 @@ class Stm32H7b3Flash(Block):
         word = offset & ~(WORD_SIZE - 1)
         if self._word is None:
             self._word = word
-            self._before = bytes(self._bytes[word : word + WORD_SIZE])
+            self._seen = bytes(self._bytes[word : word + WORD_SIZE])
+            self._before = self._core.load_main(BASE + word, WORD_SIZE, "the flash controller")
             self._filled = 0
         elif self._word != word:
             self._drop_buffer(self._word)
@@ -218,13 +220,14 @@ class Stm32H7b3Flash(Block):
             self._raise(bank, DBECCERR)
         both = int.from_bytes(self._before, "little") & int.from_bytes(self._data, "little")
         done = self._power.bytes_done(BASE + word, WORD_SIZE)
-        self._bytes[word : word + WORD_SIZE] = both.to_bytes(WORD_SIZE, "little")[:done] + self._before[done:]
+        new = both.to_bytes(WORD_SIZE, "little")[:done] + self._before[done:]
+        self._core.store_main(BASE + word, new, "the flash controller")
         self._word = None
         self._core.code_changed()
         self._finish(bank, WORD_PS)
 
     def _drop_buffer(self, word: int) -> None:
-        self._bytes[word : word + WORD_SIZE] = self._before
+        self._bytes[word : word + WORD_SIZE] = self._seen
         self._word = None
 
     # status
