@@ -40,7 +40,7 @@ class MemoryPort:
         if register == _DRW:
             return self._transfer(None)
         if register & 0xF0 == 0x10:
-            return self.memory.read_now(self._tar & ~0xF | register & 0xC)
+            return self.memory.read_now(self._tar & ~0xF | register & 0xC, csw=self._csw)
         return {_CSW: self._csw | _CSW_READ_ONLY, _TAR: self._tar}.get(register, self._fixed.get(register, 0))
 
     def write(self, register: int, value: int) -> None:
@@ -51,7 +51,7 @@ class MemoryPort:
         elif register == _DRW:
             self._transfer(value)
         elif register & 0xF0 == 0x10:
-            self.memory.write_memory(self._tar & ~0xF | register & 0xC, value)
+            self.memory.write_memory(self._tar & ~0xF | register & 0xC, value, csw=self._csw)
 
     def _size(self) -> int:
         return (1, 2, 4)[min(self._csw & 7, 2)]
@@ -66,8 +66,8 @@ class MemoryPort:
         address, lane = self._tar, 8 * (self._tar & 3 & ~(size - 1))
         self._advance(size)
         if data is None:
-            return self.memory.read_now(address, 8 * size) << lane
-        self.memory.write_memory(address, data >> lane & (1 << 8 * size) - 1, 8 * size)
+            return self.memory.read_now(address, 8 * size, csw=self._csw) << lane
+        self.memory.write_memory(address, data >> lane & (1 << 8 * size) - 1, 8 * size, csw=self._csw)
         return 0
 
     def _words(self, register: int, count: int) -> int:
@@ -86,7 +86,7 @@ class MemoryPort:
                 continue
             address = self._tar
             self._advance(4 * words)
-            values += self.memory.read_memory_block32(address, words)
+            values += self.memory.read_memory_block32(address, words, csw=self._csw)
         return values
 
     def write_multiple(self, register: int, values: Sequence[int]) -> None:
@@ -100,5 +100,5 @@ class MemoryPort:
                 continue
             address = self._tar
             self._advance(4 * words)
-            self.memory.write_memory_block32(address, values[done : done + words])
+            self.memory.write_memory_block32(address, values[done : done + words], csw=self._csw)
             done += words

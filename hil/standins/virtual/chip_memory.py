@@ -18,6 +18,8 @@ from hil.standins.virtual.runner import ChipRunner
 # Byte read from a closed memory. The flash window of an RP2040 does not fault while the SSI is set up for commands, and
 # pyOCD reads it in that state before it programs a new chip. The value that silicon returns then is not documented.
 CLOSED_MEMORY_BYTE = 0x5A
+CACHEABLE = 1 << 27  # CSW: HPROT[3]
+_WHO = "the debugger, without CSW.HPROT[3],"
 T = TypeVar("T")
 
 
@@ -25,7 +27,8 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
     """Memory and registers as the debugger sees them, whether the core runs or not.
 
     All accesses raise TransferFaultError if nothing answers at the address. The access port is the core's own: on chips
-    that stop its clock, it does not answer while the core sleeps (`Machine.debugger_is_clocked`).
+    that stop its clock, it does not answer while the core sleeps (`Machine.debugger_is_clocked`). `csw` is the CSW of
+    the access port: only with HPROT[3], cacheable, an access looks into the core's data cache (ARM DDI 0489, AHBD).
 
     Args:
         runner: runs the chip.
@@ -37,30 +40,36 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
         self._bus = bus
         self._refused = False  # whether the latest access was refused because the core sleeps
 
-    def read_now(self, addr: int, transfer_size: int = 32) -> int:
+    @property
+    def is_cached(self) -> bool:
+        """Whether it matters what CSW says, because the core has a data cache."""
+        with self._runner.paused() as machine:
+            return machine.core.cache is not None
+
+    def read_now(self, addr: int, transfer_size: int = 32, csw: int = 0) -> int:
         """Return what is read: one access of 8, 16 or 32 bits."""
-        return int.from_bytes(self._read(addr, transfer_size // 8), "little")
+        return int.from_bytes(self._read(addr, transfer_size // 8, csw), "little")
 
     def read_memory(
-        self, addr: int, transfer_size: int = 32, now: bool = True, **_attrs: object
+        self, addr: int, transfer_size: int = 32, now: bool = True, csw: int = 0, **_attrs: object
     ) -> int | Callable[[], int]:
-        value = self.read_now(addr, transfer_size)
+        value = self.read_now(addr, transfer_size, csw)
         return value if now else lambda: value
 
-    def write_memory(self, addr: int, data: int, transfer_size: int = 32, **_attrs: object) -> None:
-        self._write(addr, data.to_bytes(transfer_size // 8, "little"))
+    def write_memory(self, addr: int, data: int, transfer_size: int = 32, csw: int = 0, **_attrs: object) -> None:
+        self._write(addr, data.to_bytes(transfer_size // 8, "little"), csw)
 
-    def read_memory_block32(self, addr: int, size: int, **_attrs: object) -> list[int]:
-        return list(struct.unpack(f"<{size}I", self._read(addr, 4 * size)))
+    def read_memory_block32(self, addr: int, size: int, csw: int = 0, **_attrs: object) -> list[int]:
+        return list(struct.unpack(f"<{size}I", self._read(addr, 4 * size, csw)))
 
-    def write_memory_block32(self, addr: int, data: Sequence[int], **_attrs: object) -> None:
-        self._write(addr, struct.pack(f"<{len(data)}I", *data))
+    def write_memory_block32(self, addr: int, data: Sequence[int], csw: int = 0, **_attrs: object) -> None:
+        self._write(addr, struct.pack(f"<{len(data)}I", *data), csw)
 
-    def read_memory_block8(self, addr: int, size: int, **_attrs: object) -> list[int]:
-        return list(self._read(addr, size))
+    def read_memory_block8(self, addr: int, size: int, csw: int = 0, **_attrs: object) -> list[int]:
+        return list(self._read(addr, size, csw))
 
-    def write_memory_block8(self, addr: int, data: Sequence[int], **_attrs: object) -> None:
-        self._write(addr, bytes(data))
+    def write_memory_block8(self, addr: int, data: Sequence[int], csw: int = 0, **_attrs: object) -> None:
+        self._write(addr, bytes(data), csw)
 
     def _answers(self, machine: Machine, address: int) -> None:
         """Raise TransferFaultError if the access port does not answer now."""
@@ -73,25 +82,29 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
         if sleeps:
             raise exceptions.TransferFaultError(fault_address=address)
 
-    def _read(self, address: int, size: int) -> bytes:
+    def _read(self, address: int, size: int, csw: int) -> bytes:
         with self._runner.paused() as machine:
             self._answers(machine, address)
             if machine.core.find(address, size):
                 if machine.core.closed_reason(address) is not None:
                     return bytes([CLOSED_MEMORY_BYTE]) * size
-                return machine.core.peek(address, size)
+                if csw & CACHEABLE:
+                    return machine.core.peek(address, size)
+                return machine.core.load_main(address, size, _WHO)
             return b"".join(self._register(machine, a, n).to_bytes(n, "little") for a, n in _accesses(address, size))
 
     def _register(self, machine: Machine, address: int, size: int) -> int:
         bus = self._bus(machine)
         return _as_debugger(machine, bus, address, lambda: bus.read(address, size))
 
-    def _write(self, address: int, data: bytes) -> None:
+    def _write(self, address: int, data: bytes, csw: int) -> None:
         with self._runner.paused() as machine:
             self._answers(machine, address)
             bus = self._bus(machine)
             if machine.core.find(address, len(data)):
-                _as_debugger(machine, bus, address, lambda: machine.core.poke(address, data))
+                core = machine.core
+                store = core.poke if csw & CACHEABLE else partial(core.poke_main, who=_WHO)
+                _as_debugger(machine, bus, address, partial(store, address, data))
                 return
             for place, size in _accesses(address, len(data)):
                 value = int.from_bytes(data[place - address : place - address + size], "little")

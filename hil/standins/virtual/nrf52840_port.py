@@ -24,13 +24,13 @@ def debug_ports(runner: ChipRunner) -> list[DebugPort]:
 class LockableMemory(ChipMemory):
     """Memory as the debugger sees it; raises TransferFaultError while access port protection is active."""
 
-    def _read(self, address: int, size: int) -> bytes:
+    def _read(self, address: int, size: int, csw: int) -> bytes:
         self._check(address)
-        return super()._read(address, size)
+        return super()._read(address, size, csw)
 
-    def _write(self, address: int, data: bytes) -> None:
+    def _write(self, address: int, data: bytes, csw: int) -> None:
         self._check(address)
-        super()._write(address, data)
+        super()._write(address, data, csw)
 
     def _check(self, address: int) -> None:
         with self._runner.paused() as machine:

@@ -106,6 +106,12 @@ class VirtualProbe(DebugProbe):  # type: ignore[misc]  # pyOCD comes without typ
         self._wire.port.write_ap_multiple(addr, values)
 
     def get_memory_interface_for_ap(self, ap_address: object) -> MemoryInterface | None:
-        """Return the memory of access port 0, for block transfers instead of word accesses through DRW."""
+        """Return the memory of access port 0, for block transfers instead of word accesses through DRW.
+
+        Not of a core with a data cache: over the network, block transfers of pyOCD (0.46) do not carry CSW, which says
+        whether an access looks into the cache.
+        """
         port = self._wire.port.ports.get(0)
-        return port.memory if isinstance(port, MemoryPort) and getattr(ap_address, "apsel", None) == 0 else None
+        if not isinstance(port, MemoryPort) or getattr(ap_address, "apsel", None) != 0 or port.memory.is_cached:
+            return None
+        return port.memory

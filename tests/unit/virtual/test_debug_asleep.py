@@ -113,3 +113,25 @@ def test_blocks_through_drw_are_the_same_as_single_words(stm32: tuple[Probe, int
     assert probe.port.read_ap_multiple(DRW, 4) == [
         expected[address] for address in (0x20000BF8, 0x20000BFC, 0x20000800, 0x20000804)
     ]
+
+
+@pytest.mark.parametrize("board", ["stm32h7b3", "imxrt1062"])
+def test_only_a_cacheable_access_looks_into_the_data_cache(board: str) -> None:
+    probe = Probe(board)
+    probe.chip.asleep = False
+    at = {"stm32h7b3": 0x24000000, "imxrt1062": 0x20200000}[board]
+    assert probe.port.ports[0].memory.is_cached
+    probe.write(at, 1)
+    memory = probe.chip.core.cache.at(at)
+    memory.change(np.full_like(memory.kinds, 2))
+    probe.chip.core.store(at, (2).to_bytes(4, "little"))
+    assert probe.read(at) == 1 and any("the debugger, without CSW.HPROT[3]," in line for line in probe.log)
+    cacheable = WORDS | 1 << 27
+    probe.port.write_ap(CSW, cacheable)
+    probe.port.write_ap(TAR, at)
+    assert probe.port.read_ap(DRW) == 2 and probe.port.read_ap(CSW) == cacheable
+    probe.port.write_ap(TAR, at)
+    assert probe.port.read_ap_multiple(DRW, 2)[0] == 2
+    probe.port.write_ap(TAR, at)
+    probe.port.write_ap(DRW, 3)
+    assert probe.chip.core.peek(at, 4) == (3).to_bytes(4, "little") and probe.read(at) == 1

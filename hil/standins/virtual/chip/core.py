@@ -91,6 +91,14 @@ class ArmCore(MappedMemories):
         self.store(address, data)
         self._stale_code = True
 
+    def poke_main(self, address: int, data: bytes, who: str) -> None:
+        """Write memory as `store_main`, which may contain code; raise ModelFault if it is not writable."""
+        place = self.find(address, len(data))
+        if place is None or not place[0].writable:
+            raise ModelFault(f"write of 0x{address:08X}: the chip has no writable memory there", address, "write")
+        self.store_main(address, data, who)
+        self._stale_code = True
+
     def code_changed(self) -> None:
         """Discard cached information about code: a memory was changed from outside the core."""
         for changed in self.on_code_changed:
