@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hil.standins.virtual.chip.count import MARGIN, Slot
 
-HAS_DOUBLE, MAY_UNMASK, HAS_FP, HAS_SEV, NOT_V6M = 0x0800, 0x1000, 0x2000, 0x4000, 0x8000
+SETS_FAULTMASK, HAS_DOUBLE, MAY_UNMASK, HAS_FP, HAS_SEV, NOT_V6M = 0x0400, 0x0800, 0x1000, 0x2000, 0x4000, 0x8000
 STOPPED_BY_LIMIT, STOPPED_BY_REFUSED = 1, 2
 
 
@@ -22,6 +22,8 @@ def narrow_flags(halfword: int) -> int:
         enables, rest, interrupts, faults = not low & 0x10, low & 0xC, low & 2, low & 1
         if enables and not low & 8:
             flags |= MAY_UNMASK
+        if faults and not low & 8:
+            flags |= SETS_FAULTMASK
         if rest or not interrupts or faults:  # Armv6-M has CPS with I alone
             flags |= NOT_V6M
     if high == 0xB6 and low >> 5 == 0b010:  # SETEND
@@ -42,6 +44,8 @@ def wide_flags(first: int, second: int) -> int:
     flags = 0
     if 0xF380 <= first <= 0xF39F and second >> 8 == 0x88:  # MSR
         flags |= MAY_UNMASK
+    if 0xF380 <= first <= 0xF39F and second == 0x8813:  # MSR FAULTMASK
+        flags |= SETS_FAULTMASK
     if 0xF380 <= first <= 0xF3FF and second & 0xFF in (17, 18, 19):  # BASEPRI, BASEPRI_MAX, FAULTMASK
         flags |= NOT_V6M
     if first >> 10 & 0b111011 == 0b111011 and second >> 8 & 0xF in (10, 11):  # floating point
@@ -94,7 +98,7 @@ def block_hook(state: list[int], memories: dict[int, Sequence[int]], caches: Cac
     """
     jumped = address != state[Slot.BLOCK] + state[Slot.BLOCK_SIZE]
     caches.followed[state[Slot.AFTER_LAST] + jumped - caches.followed_at] = 1
-    masked = state[Slot.WATCH] != 0 and state[Slot.FLAGS] & MAY_UNMASK
+    masked = state[Slot.FLAGS] & state[Slot.WATCH]
     if state[Slot.COUNT] >= state[Slot.LIMIT] or masked:
         state[Slot.STOPPED] = STOPPED_BY_LIMIT
         return True
@@ -104,7 +108,7 @@ def block_hook(state: list[int], memories: dict[int, Sequence[int]], caches: Cac
         return True
     if entry & HAS_SEV:
         state[Slot.EVENT] = 1
-    count = entry % 0x800
+    count = entry % 0x400
     state[Slot.BLOCK], state[Slot.BLOCK_SIZE], state[Slot.BLOCK_COUNT] = address, size, count
     state[Slot.AFTER_LAST] = state[Slot.FOLLOWED] + 2 * (0 if key is None else MARGIN + key) + size // 2 * 2
     state[Slot.FLAGS] = entry

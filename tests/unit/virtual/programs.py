@@ -259,3 +259,12 @@ LOAD = bytes.fromhex("00bf016830bf")
 #     str r2, [r1, #12]
 #     wfi
 PROGRAM = bytes.fromhex("0649074a4a60074a4a600222ca60f0c00b695a07fcd10022ca6030bf0020005223016745ab89efcd")
+
+# Loads the word at r0 to r1, with FAULTMASK to r2, and without it again to r3.
+#     ldr r1, [r0]
+#     cpsid f
+#     ldr r2, [r0]
+#     cpsie f
+#     ldr r3, [r0]
+#     wfi
+FAULTMASKED = bytes.fromhex("016871b6026861b6036830bf")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.data_cache import LINE
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.memory_attributes import kinds
@@ -159,3 +160,32 @@ def test_registers_name_the_place_of_a_hazard(bare_board: Board) -> None:
         sent(bare_board, AXI, 4)
     said = [line for line in bare_board.log if line.startswith("hazard")]
     assert len(said) == 1 and f"at 0x{CODE:08X}: a DMA reads 0x24000000" in said[0]
+
+
+@pytest.mark.parametrize(("control", "seen"), [(ENABLE | PRIVDEFENA, 1), (ENABLE | PRIVDEFENA | HFNMIENA, 2)])
+def test_with_faultmask_the_mpu_acts_only_with_hfnmiena(bare_board: Board, control: int, seen: int) -> None:
+    """B3.5.4: a region that is not cacheable is cached by the default map, and its line has what it had before."""
+    bare_board.load(programs.FAULTMASKED)
+    core = bare_board.chip.core
+    core.store(AXI, (1).to_bytes(4, "little"))
+    enable(bare_board)  # by the default map, AXI SRAM is cached from here on
+    set_region(bare_board, 0, AXI, 0x1000, 0b001000)
+    bare_board.bus_write(CTRL, control)
+    core.store(AXI, (2).to_bytes(4, "little"))
+    core.set(c.R[0], AXI)
+    bare_board.run()
+    assert [bare_board.r(i) for i in (1, 2, 3)] == [2, seen, 2]
+
+
+def test_an_nmi_runs_without_the_mpu_too(bare_board: Board) -> None:
+    bare_board.load(programs.LOAD + bytes(0x18) + programs.LOAD, handlers={2: 0x20})
+    core = bare_board.chip.core
+    core.store(AXI, (1).to_bytes(4, "little"))
+    enable(bare_board)
+    set_region(bare_board, 0, AXI, 0x1000, 0b001000)
+    bare_board.bus_write(CTRL, ENABLE | PRIVDEFENA)
+    core.store(AXI, (2).to_bytes(4, "little"))
+    core.set(c.R[0], AXI)
+    bare_board.bus_write(0xE000ED04, 1 << 31)
+    bare_board.run()
+    assert bare_board.r(1) == 1

@@ -11,7 +11,7 @@ import struct
 
 from llvmlite import ir
 
-from hil.standins.virtual.chip.count import COUNT_MASK, HAS_SEV, MARGIN, MAY_UNMASK, NARROW, WIDE, Encoding, Slot, Stop
+from hil.standins.virtual.chip.count import COUNT_MASK, HAS_SEV, MARGIN, NARROW, WIDE, Encoding, Slot, Stop
 from hil.standins.virtual.chip.native import I8, I16, I32, I64, UC, State, compiled
 
 _HALFWORDS, _STATE = I16.as_pointer(), I64.as_pointer()
@@ -160,10 +160,9 @@ def _define_block_hook(module: ir.Module, look_up: ir.Function) -> None:
     jumped = b.icmp_signed("!=", address, b.add(state[Slot.BLOCK], state[Slot.BLOCK_SIZE]))
     b.store(I8(1), b.inttoptr(b.add(state[Slot.AFTER_LAST], b.zext(jumped, I64)), I8.as_pointer()))
 
-    may_unmask = _is_set(b, state[Slot.FLAGS], I64(MAY_UNMASK))
-    watched = b.icmp_signed("!=", state[Slot.WATCH], I64(0))
+    watched = _is_set(b, state[Slot.FLAGS], state[Slot.WATCH])
     reached = b.icmp_signed(">=", state[Slot.COUNT], state[Slot.LIMIT])
-    stop_if(b.or_(reached, b.and_(watched, may_unmask)), Stop.LIMIT)
+    stop_if(b.or_(reached, watched), Stop.LIMIT)
 
     size = b.zext(size32, I64)
     length = b.lshr(size, I64(1))

@@ -16,7 +16,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from hil.standins.virtual.chip import block_hook
 from hil.standins.virtual.chip.core_registers import PC, XPSR, RegisterSet
-from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot, Stop
+from hil.standins.virtual.chip.count import MAX_REGIONS, MAY_UNMASK, STATE_LENGTH, Slot, Stop
 from hil.standins.virtual.chip.coverage import CoveredCode
 from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, RunEnd
 from hil.standins.virtual.chip.fault import ModelFault
@@ -63,6 +63,7 @@ class ArmCore(MappedMemories):
         # Called first by code_changed(); they may change the contents of the memory again.
         self.on_code_changed: list[Callable[[], None]] = []
         self._stepping = False
+        self.always_watched = 0  # flags after which every run ends
         super().__init__(uc, memories, peripherals, read, write)
         rams = tuple(memory for memory in memories if memory.writable)
         self._pages = RamPages(uc, rams, self._shared.ctypes.data + int(Slot.LIMIT) * self._shared.itemsize)
@@ -131,9 +132,13 @@ class ArmCore(MappedMemories):
             watch: also end after a block that may unmask exceptions.
         """
         self.state[Slot.LIMIT] = limit
-        self.state[Slot.WATCH] = watch
+        self.watch(watch)
         self.state[Slot.FLAGS] = 0
         return self._go(0)
+
+    def watch(self, unmasking: bool) -> None:
+        """End runs after a block that may unmask exceptions, or not, besides those that are always watched."""
+        self.state[Slot.WATCH] = (MAY_UNMASK if unmasking else 0) | self.always_watched
 
     def step(self) -> RunEnd:
         """Execute one instruction; an IT instruction together with its conditional instructions."""

@@ -26,7 +26,7 @@ class Slot(enum.IntEnum):
     BLOCK = 3  # address of the last block
     BLOCK_SIZE = 4  # its size in bytes
     BLOCK_COUNT = 5  # its number of instructions
-    WATCH = 6  # 1: an exception is pending but masked, stop after a block that may unmask it
+    WATCH = 6  # flags: stop after a block that has one of them (MAY_UNMASK while a pending exception is masked)
     FLAGS = 7  # flags of the last block (MAY_UNMASK ...)
     REFUSED = 8  # flags (HAS_FP, HAS_DOUBLE, NOT_V6M): stop before a block that has one of them
     EVENT = 9  # set to 1 by SEV
@@ -61,7 +61,8 @@ MARGIN = 1 << 10
 STATE_LENGTH = int(Slot.REGIONS) + 1 + 4 * MAX_REGIONS
 
 # The count and the flags of a block are one uint16.
-COUNT_MASK = 0x07FF  # Unicorn's blocks have at most 512 instructions
+COUNT_MASK = 0x03FF  # Unicorn's blocks have at most 512 instructions
+SETS_FAULTMASK = 0x0400  # an instruction may change FAULTMASK, and so whether the MPU acts (B3.5.4)
 HAS_DOUBLE = 0x0800  # an instruction that computes in double precision
 MAY_UNMASK = 0x1000  # an instruction may unmask exceptions
 HAS_FP = 0x2000
@@ -80,6 +81,7 @@ class Encoding(NamedTuple):
 # Instructions of 16 bits (A5.2.5)
 NARROW = (
     Encoding(MAY_UNMASK, 0xFFF8, 0xB660),  # CPSIE
+    Encoding(SETS_FAULTMASK, 0xFFE9, 0xB661),  # CPSIE and CPSID with F
     Encoding(HAS_SEV, 0xFFFF, 0xBF40),
     Encoding(NOT_V6M, 0xF500, 0xB100),  # CBZ, CBNZ
     *(Encoding(NOT_V6M, 0xFF00 | bit, 0xBF00 | bit) for bit in (1, 2, 4, 8)),  # IT: its mask is not 0
@@ -91,6 +93,7 @@ NARROW = (
 # Instructions of 32 bits, the first halfword in bits 31:16 (A5.3)
 WIDE = (
     Encoding(MAY_UNMASK, 0xFFE0_FF00, 0xF380_8800),  # MSR
+    Encoding(SETS_FAULTMASK, 0xFFE0_FFFF, 0xF380_8813),  # MSR FAULTMASK
     Encoding(NOT_V6M, 0xFF80_00FF, 0xF380_0011),  # MSR, MRS with BASEPRI
     Encoding(NOT_V6M, 0xFF80_00FE, 0xF380_0012),  # with BASEPRI_MAX, FAULTMASK
     Encoding(HAS_FP, 0xEC00_0E00, 0xEC00_0A00),  # coprocessors 10 and 11

@@ -107,6 +107,7 @@ class Machine(ResetAndPower):
             if self.asleep and not self._wake() and not self._sleep():
                 return Pace.WAIT if self._next_event() is None else Pace.AGAIN
             _, masked = self._take_exception()
+            self.scb.priority_changed()
             self._handle(self.core.run(self._limit(instructions), masked))
         except ModelFault as fault:
             self._stop(fault)
@@ -119,6 +120,7 @@ class Machine(ResetAndPower):
         try:
             self._update()
             if not self._take_exception()[0]:
+                self.scb.priority_changed()
                 self._handle(self.core.step())
         except ModelFault as fault:
             self._stop(fault)
@@ -262,11 +264,11 @@ class Machine(ResetAndPower):
         """After a register write, end the slice if an exception may be taken now, or later when it is unmasked."""
         best = self.nvic.best()
         if best is None:
-            self.core.state[Slot.WATCH] = 0
+            self.core.watch(False)
         elif self.nvic.group(best) < self.exceptions.priority():
             self.core.break_soon()
         else:
-            self.core.state[Slot.WATCH] = 1
+            self.core.watch(True)
 
 
 class Uart(Protocol):

@@ -128,6 +128,9 @@ class SystemControlBlock(Block):
     def power_on(self) -> None:
         """Power-on reset, before the memories lose their contents; a core with a cache overrides this."""
 
+    def priority_changed(self) -> None:
+        """Note a new execution priority before the core runs; a core whose MPU depends on it overrides this."""
+
     def flag(self, register: str, *names: str) -> None:
         """Set status flags of a register."""
         for name in names:

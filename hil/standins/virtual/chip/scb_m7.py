@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hil.standins.virtual.chip.count import SETS_FAULTMASK, Slot
 from hil.standins.virtual.chip.data_cache import LINE, CachedMemory, CacheShape, DataCache
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.memory_attributes import ENABLE, NOT_ATTRIBUTES, kinds
+from hil.standins.virtual.chip.memory_attributes import ENABLE, HFNMIENA, NOT_ATTRIBUTES, kinds
 from hil.standins.virtual.chip.scb import SystemControlBlock
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class M7Features:
 class SystemControlBlockM7(SystemControlBlock):
     """SCB, MPU and FPU registers, with a data cache whose lines have the attributes that these registers give them.
 
-    The MPU's access permissions are stored but not enforced.
+    While the execution priority is negative (NMI, HardFault, FAULTMASK), the MPU acts only with MPU_CTRL.HFNMIENA;
+    otherwise the default memory map holds (B3.5.4). The MPU's access permissions are stored but not enforced.
 
     Args:
         machine: machine with this core.
@@ -62,6 +64,8 @@ class SystemControlBlockM7(SystemControlBlock):
             if not m.alias and not any(base <= m.base and m.base + m.size <= base + size for base, size in self._tcms)
         ]
         core.cache = self.cache = DataCache(behind, CacheShape.from_ccsidr(features.data_cache), machine.report_hazard)
+        self._usual = self._unprotected = [memory.kinds.copy() for memory in behind]
+        self._negative = False
         self._instructions_invalidated = False
         super().__init__(
             machine, features.cpuid, features.data_cache, features.instruction_cache, features.mpu_regions,
@@ -85,18 +89,40 @@ class SystemControlBlockM7(SystemControlBlock):
 
     # attributes
 
-    def _kinds(self, memory: CachedMemory) -> np.ndarray:
+    def _kinds(self, memory: CachedMemory, control: int) -> np.ndarray:
         if not self.value["CCR"] & DC:
             return np.zeros_like(memory.kinds)
-        found = kinds(memory.base, memory.kinds.size, self.value["MPU_CTRL"], self._regions, self.value["CACR"])
+        found = kinds(memory.base, memory.kinds.size, control, self._regions, self.value["CACR"])
         for base, size in self._tcms:
             found[max(base - memory.base, 0) // LINE : max(base + size - memory.base, 0) // LINE] = 0
         return found
 
     def _attributes_changed(self) -> None:
+        control = self.value["MPU_CTRL"]
+        self._usual = [self._kinds(memory, control) for memory in self.cache.memories]
+        self._unprotected = self._usual
+        if control & ENABLE and not control & HFNMIENA:
+            self._unprotected = [self._kinds(memory, 0) for memory in self.cache.memories]
+        same = all(np.array_equal(a, b) for a, b in zip(self._usual, self._unprotected, strict=True))
+        self._machine.core.always_watched = 0 if same else SETS_FAULTMASK
+        self._machine.core.state[Slot.WATCH] |= self._machine.core.always_watched
+        self._negative = not same and self._machine.exceptions.priority() < 0
+        self._show()
+
+    def priority_changed(self) -> None:
+        """Let the attributes hold that the present execution priority gives, before the core runs."""
+        if self._machine.core.always_watched:
+            negative = self._machine.exceptions.priority() < 0
+            if negative != self._negative:
+                self._negative = negative
+                self._show()
+
+    def _show(self) -> None:
         changed = False
-        for memory in self.cache.memories:
-            changed |= memory.change(self._kinds(memory))
+        for memory, new in zip(
+            self.cache.memories, self._unprotected if self._negative else self._usual, strict=True
+        ):  # fmt: skip
+            changed |= memory.change(new)
         if changed:
             self._machine.core.code_changed()
 
