@@ -75,17 +75,24 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
         """Raise TransferFaultError if the access port does not answer now."""
         if machine.dead:
             raise exceptions.TransferFaultError(fault_address=address)
-        sleeps = machine.asleep and not machine.reset_line and not machine.debugger_is_clocked()
+        sleeps = self._needs_core(machine) and machine.asleep and not machine.reset_line
         if sleeps and not self._refused:
             machine.log(f"the debugger was refused: 0x{address:08X} while the core sleeps; {machine.clock_debugger}")
         self._refused = sleeps
         if sleeps:
             raise exceptions.TransferFaultError(fault_address=address)
 
+    def _needs_core(self, machine: Machine) -> bool:
+        """Return whether the access port has no clock while the core sleeps."""
+        return not machine.debugger_is_clocked()
+
+    def _is_memory(self, machine: Machine, address: int, size: int) -> bool:
+        return machine.core.find(address, size) is not None
+
     def _read(self, address: int, size: int, csw: int) -> bytes:
         with self._runner.paused() as machine:
             self._answers(machine, address)
-            if machine.core.find(address, size):
+            if self._is_memory(machine, address, size):
                 if machine.core.closed_reason(address) is not None:
                     return bytes([CLOSED_MEMORY_BYTE]) * size
                 if csw & CACHEABLE:
@@ -101,7 +108,7 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
         with self._runner.paused() as machine:
             self._answers(machine, address)
             bus = self._bus(machine)
-            if machine.core.find(address, len(data)):
+            if self._is_memory(machine, address, len(data)):
                 core = machine.core
                 store = core.poke if csw & CACHEABLE else partial(core.poke_main, who=_WHO)
                 _as_debugger(machine, bus, address, partial(store, address, data))
@@ -109,6 +116,16 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
             for place, size in _accesses(address, len(data)):
                 value = int.from_bytes(data[place - address : place - address + size], "little")
                 _as_debugger(machine, bus, place, partial(bus.write, place, size, value))
+
+
+class DebugBus(ChipMemory):
+    """Registers on a bus of its own, which an APB access port reaches past the core, also while the core sleeps."""
+
+    def _needs_core(self, machine: Machine) -> bool:
+        return False
+
+    def _is_memory(self, machine: Machine, address: int, size: int) -> bool:
+        return False
 
 
 def _accesses(address: int, size: int) -> list[tuple[int, int]]:

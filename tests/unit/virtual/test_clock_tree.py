@@ -98,5 +98,4 @@ def test_deadlines_and_counts_agree() -> None:
 
 def test_the_unique_id_and_the_device_id_can_be_read(bare_board: Board) -> None:
     assert bare_board.bus_read(0x5C001000) & 0xFFF == 0x480
-    assert bare_board.bus_read(0xE00E1000) & 0xFFF == 0x480
     assert len({bare_board.bus_read(0x08FFF800 + i) for i in (0, 4, 8)}) == 3

@@ -9,9 +9,12 @@ import pytest
 from pyocd.core import exceptions
 
 from hil.standins.virtual import boards
+from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.machine import Chip
 from hil.standins.virtual.debug_port import DebugPort
 from hil.standins.virtual.runner import ChipRunner
+
+from .conftest import Board
 
 POWER_UP, WORDS = 0x50000000, 0x23000052
 CSW, TAR, DRW, SELECT = 0x0, 0x4, 0xC, 0x8
@@ -135,3 +138,21 @@ def test_only_a_cacheable_access_looks_into_the_data_cache(board: str) -> None:
     probe.port.write_ap(TAR, at)
     probe.port.write_ap(DRW, 3)
     assert probe.chip.core.peek(at, 4) == (3).to_bytes(4, "little") and probe.read(at) == 1
+
+
+def test_dbgmcu_of_stm32h7b3_has_one_address_for_each_access_port() -> None:
+    probe = Probe("stm32h7b3")
+    probe.chip.asleep = False
+    probe.write(0xE00E1004, 7)
+    assert probe.read(0xE00E1004) == probe.read(0x5C001004) == 0
+    assert sum("0xE00E1004 through access port 0" in line for line in probe.log) == 1
+    with pytest.raises(exceptions.TransferFaultError):
+        probe.read(0x5C001004, number=2)
+    probe.chip.asleep = True
+    probe.write(0xE00E1004, 7, number=2)  # the way to wake the access port of the core
+    assert probe.read(0x5C001004) == 7 and probe.read(0xE00E1000, number=2) & 0xFFF == 0x480
+
+
+def test_the_core_does_not_find_dbgmcu_at_the_address_of_access_port_2(bare_board: Board) -> None:
+    with pytest.raises(ModelFault, match="0x5C001000"):
+        bare_board.bus_read(0xE00E1000)

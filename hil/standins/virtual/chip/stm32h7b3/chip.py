@@ -11,9 +11,10 @@ from functools import partial
 import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
+from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
-from hil.standins.virtual.chip.debug import Rom
+from hil.standins.virtual.chip.debug import Rom, component_ids
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.line_uart import UartWiring
 from hil.standins.virtual.chip.memories import PhysicalMemory
@@ -22,7 +23,7 @@ from hil.standins.virtual.chip.stm32.chip import USART1, USART1_AF, USART1_IRQ, 
 from hil.standins.virtual.chip.stm32.usart import DmaUsart
 from hil.standins.virtual.chip.stm32h7b3.dmamux import DMA1_IRQS, Dma1, Dmamux1
 from hil.standins.virtual.chip.stm32h7b3.flash import Stm32H7b3Flash
-from hil.standins.virtual.chip.stm32h7b3.identity import Stm32H7b3DbgMcu, SysCfg
+from hil.standins.virtual.chip.stm32h7b3.identity import SYSTEM_DEBUG, NotHere, Stm32H7b3DbgMcu, SysCfg
 from hil.standins.virtual.chip.stm32h7b3.pwr import Stm32H7b3Pwr
 from hil.standins.virtual.chip.stm32h7b3.rcc import HSI_HZ, Stm32H7b3Rcc
 
@@ -90,9 +91,12 @@ class Stm32H7B3(Stm32):
             self.add(block, 0x400)
         self.dbgmcu = Stm32H7b3DbgMcu("DBGMCU", 0x5C001000)
         self.bus.attach(self.dbgmcu, 0x400)
-        private = Stm32H7b3DbgMcu("DBGMCU", 0xE00E1000)
-        private.value = self.dbgmcu.value
-        self.bus.attach(private, 0x400)
+        self.bus.attach(NotHere(self.bus, log), 0x400)
+        self.debug_bus = Bus()  # of access port 2
+        through_port_2 = Stm32H7b3DbgMcu("DBGMCU", SYSTEM_DEBUG + 0x1000)
+        through_port_2.value = self.dbgmcu.value
+        self.debug_bus.attach(through_port_2, 0x400)
+        self.debug_bus.attach(Rom("system ROM table", SYSTEM_DEBUG, component_ids(0x4D8, 0x1)), 0x1000)
         words = {i: int(rng.integers(0, 1 << 32)) for i in range(0, UNIQUE_ID_BYTES, 4)}
         self.bus.attach(Rom("unique id", UNIQUE_ID, words), 0x10)
         self.wire({

@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from hil.standins.virtual.chip.bus import Bus
+from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Block, Register
 
 DEV_ID = 0x480  # STM32H7A3/7B3 and 7B0
 REV_ID = 0x1007
 
 
-class Stm32H7b3DbgMcu(Block):
-    """Debug support. The same registers answer on the system bus and in the core's private space.
+SYSTEM_DEBUG = 0xE00E0000  # base of the system's debug bus, which access port 2 reaches
 
-    Only power-on resets it.
+
+class NotHere:
+    """Where a debugger finds nothing through access port 0: DBGMCU has this address on access port 2 only.
+
+    That an access does not fail is concluded from pyOCD's target for STM32H7B0, which writes there and goes on.
+
+    Args:
+        bus: tells whether an access comes from the debugger.
+        log: receives one line at the first write.
     """
+
+    name, base = "DBGMCU of access port 2", SYSTEM_DEBUG + 0x1000
+
+    def __init__(self, bus: Bus, log: Callable[[str], None]) -> None:
+        self._bus, self._log, self._said = bus, log, False
+
+    def read(self, offset: int, _size: int) -> int:
+        return self._access(offset, "read")
+
+    def write(self, offset: int, _size: int, _value: int) -> None:
+        self._access(offset, "write")
+
+    def _access(self, offset: int, access: str) -> int:
+        address = self.base + offset
+        if not self._bus.debugger:
+            raise ModelFault(f"{access} of 0x{address:08X}: the core finds DBGMCU at 0x5C001000", address, access)
+        if not self._said:
+            self._said = True
+            self._log(
+                f"hazard: the debugger accesses 0x{address:08X} through access port 0, without an effect: DBGMCU is at "
+                "0x5C001000 there, at 0xE00E1000 through access port 2 only (RM0455, debug infrastructure)"
+            )
+        return 0
+
+
+class Stm32H7b3DbgMcu(Block):
+    """Debug support, on the system bus and on the system's debug bus. Only power-on resets it."""
 
     REGISTERS = (
         Register("IDCODE", 0x00, "DEV_ID:0-11/r REV_ID:16-31/r", REV_ID << 16 | DEV_ID),
