@@ -1,12 +1,11 @@
 /* Checkpoints lie in the last 512 KB of the flash. While it is erased or programmed it cannot be read: the boot ROM's
    functions do both (RP2040 data sheet, 2.8.3.1.3), called from a function in RAM, with interrupts off, whose handlers
-   are in the flash. What the line brings meanwhile goes to RAM by DMA or waits; the host sends nothing, it waits for
-   the reply. */
+   are in the flash. A copy of the second stage of the boot on the stack lets the flash be read again. What the line
+   brings meanwhile goes to RAM by DMA or waits; the host sends nothing, it waits for the reply. */
 #include <string.h>
 
 #include "agent/port.h"
 #include "rp2040.h"
-#include "xip.h"
 
 enum {
     WINDOW = 0x10000000,
@@ -24,6 +23,7 @@ typedef struct {
     void (*erase)(uint32_t offset, size_t n, uint32_t block, uint8_t command);
     void (*program)(uint32_t offset, const uint8_t *bytes, size_t n);
     void (*flush)(void);
+    uint32_t second_stage[64];
 } rom_t;
 
 typedef void *(*look_up_t)(const void *table, uint32_t code);
@@ -58,7 +58,7 @@ __attribute__((noinline, section(".in_ram"))) static void operate(const rom_t *r
         rom->program(offset, bytes, PAGE);
     }
     rom->flush();
-    xip_start();
+    ((void (*)(void))((uintptr_t)rom->second_stage | 1u))();
 }
 
 /* Called by a pointer, as RAM is beyond the reach of a branch. The ROM's functions say nothing of a failure: what was
@@ -69,6 +69,7 @@ static bool carry_out(uint32_t offset, const uint8_t *bytes) {
     if (!find_all(&rom)) {
         return false;
     }
+    memcpy(rom.second_stage, (const void *)WINDOW, sizeof rom.second_stage);
     interrupts_mask();
     in_ram(&rom, FIRST + offset, bytes);
     interrupts_unmask();

@@ -116,6 +116,28 @@ extern const volatile uint16_t rom_function_table, rom_table_lookup;
 #define UART_DMACR_RX (1u << 0)
 #define UART0_IRQ 20u
 
+/* 4.10 SSI, as 2.6.3 uses it to execute in place */
+#define SSI_CTRLR0 REGISTER(0x18000000u)
+#define SSI_CTRLR0_EEPROM_READ (3u << 8)
+#define SSI_CTRLR0_8_BIT_FRAMES (7u << 16)
+#define SSI_CTRLR0_32_BIT_FRAMES (31u << 16)
+#define SSI_CTRLR0_QUAD (2u << 21)
+#define SSI_CTRLR1 REGISTER(0x18000004u)
+#define SSI_SSIENR REGISTER(0x18000008u)
+#define SSI_BAUDR REGISTER(0x18000014u)
+#define SSI_SR REGISTER(0x18000028u)
+#define SSI_SR_BUSY (1u << 0)
+#define SSI_SR_TFE (1u << 2)
+#define SSI_DR0 REGISTER(0x18000060u)
+#define SSI_SPI_CTRLR0 REGISTER(0x180000F4u)
+#define SSI_SPI_CTRLR0_COMMAND_ON_ONE_LINE (1u << 0)
+#define SSI_SPI_CTRLR0_ALL_ON_FOUR_LINES (2u << 0)
+#define SSI_SPI_CTRLR0_24_BIT_ADDRESS (6u << 2)
+#define SSI_SPI_CTRLR0_32_BIT_ADDRESS (8u << 2) /* with the mode bits */
+#define SSI_SPI_CTRLR0_8_BIT_COMMAND (2u << 8)
+#define SSI_SPI_CTRLR0_WAIT(cycles) ((cycles) << 11)
+#define SSI_SPI_CTRLR0_COMMAND(command) ((uint32_t)(command) << 24)
+
 /* 2.19 GPIO and 2.3.1 SIO */
 #define GPIO_CTRL(pin) REGISTER(0x40014004u + 8u * (pin))
 #define GPIO_FUNCTION_UART 2u

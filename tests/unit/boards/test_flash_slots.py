@@ -272,6 +272,12 @@ def test_what_was_cached_of_a_slot_is_dropped_when_it_is_written(monkeypatch: py
     )
 
 
+def test_the_rp2040_reads_its_flash_over_four_lines_again_after_it_was_written() -> None:
+    """The boot ROM's functions end that mode; the driver calls a copy of the second stage of the boot (flash.c)."""
+    flash = with_two("rp2040")[0].chip.flash
+    assert flash.continuous
+
+
 @pytest.mark.parametrize("board", ["imxrt1062"])
 def test_a_board_without_a_driver_says_that_it_has_no_slots(board: str) -> None:
     emulated = Emulated(board)

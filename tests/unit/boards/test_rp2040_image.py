@@ -96,3 +96,15 @@ def test_it_leaves_for_usb_boot_once_it_has_answered() -> None:
     assert ask("echo", 3) == [], "nobody is there any more"
     pico.reset_core()  # once: the next start is from flash
     assert pico.hello()["image_digest"] == image_of("rp2040").digest
+
+
+def test_the_flash_is_read_over_four_lines_or_over_one_where_its_quad_bit_is_off() -> None:
+    """W25Q16JV data sheet, 8.2: EBh in continuous read mode needs QE; RP2040 data sheet, 4.10: what the SSI sends for a line of the cache."""
+    pico = Pico()
+    assert pico.chip.flash.continuous
+    assert (pico.chip.ssi.field("CTRLR0", "SPI_FRF"), pico.chip.ssi.field("SPI_CTRLR0", "XIP_CMD")) == (2, 0xA0)
+    pico.chip.flash._status[1] = 0
+    pico.reset_core()
+    assert pico.hello()["image_digest"] == image_of("rp2040").digest
+    assert not pico.chip.flash.continuous
+    assert (pico.chip.ssi.field("CTRLR0", "SPI_FRF"), pico.chip.ssi.field("SPI_CTRLR0", "XIP_CMD")) == (0, 0x03)
