@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.memories import Memory, MemoryMap
+from hil.standins.virtual.chip.memories import PhysicalMemory, MemoryMap
 from hil.standins.virtual.chip.stm32.dma import HTIF, TCIF, DmaStream, DmaWindow
 from hil.standins.virtual.chip.stm32f746.chip import USART1_IRQ
 from hil.standins.virtual.chip.stm32f746.dma import IRQS as DMA2_IRQS
@@ -176,7 +176,7 @@ def test_a_stream_is_a_ring_or_a_buffer(
 ) -> None:
     """Brute force, byte by byte: contents, place, the number of events, and how far the next one is."""
     events: list[int] = []
-    memory = MemoryMap((Memory("ram", RING, 64),))
+    memory = MemoryMap((PhysicalMemory("ram", RING, 64),))
     stream = DmaStream(DmaWindow(memory, "a stream", RING, size), circular, events.append, half, complete)
     ring, place, seen = bytearray(size), 0, 0
     for data in pieces:
