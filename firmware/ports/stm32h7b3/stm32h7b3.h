@@ -43,6 +43,8 @@
 
 /* Reset and clock control, RCC registers */
 #define RCC_CR REGISTER(0x58024400u)
+#define RCC_CR_HSEON (1u << 16)
+#define RCC_CR_HSERDY (1u << 17)
 #define RCC_CR_PLL1ON (1u << 24)
 #define RCC_CR_PLL1RDY (1u << 25)
 #define RCC_CFGR REGISTER(0x58024410u)
@@ -65,7 +67,7 @@
 #define RCC_SRDCFGR_SRDPPRE_2 (4u << 4)
 #define RCC_PLLCKSELR REGISTER(0x58024428u)
 #define RCC_PLLCKSELR_PLLSRC_MASK (3u << 0)
-#define RCC_PLLCKSELR_PLLSRC_HSI (0u << 0)
+#define RCC_PLLCKSELR_PLLSRC_HSE (2u << 0)
 #define RCC_PLLCKSELR_DIVM1_MASK (0x3Fu << 4)
 #define RCC_PLLCKSELR_DIVM1(m) ((m) << 4)
 #define RCC_PLLCFGR REGISTER(0x5802442Cu)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.memories import PhysicalMemory, MemoryMap
+from hil.standins.virtual.chip.memories import MemoryMap, PhysicalMemory
 from hil.standins.virtual.chip.stm32.dma import HTIF, TCIF, DmaStream, DmaWindow
 from hil.standins.virtual.chip.stm32f746.chip import USART1_IRQ
 from hil.standins.virtual.chip.stm32f746.dma import IRQS as DMA2_IRQS
