@@ -7,6 +7,7 @@
 #define MPU_RNR REGISTER(0xE000ED98u)
 #define MPU_RBAR REGISTER(0xE000ED9Cu)
 #define MPU_CTRL_ENABLE (1u << 0)
+#define MPU_CTRL_HFNMIENA (1u << 1)
 
 #if __ARM_ARCH >= 8
 #define MPU_RLAR REGISTER(0xE000EDA0u)
@@ -17,22 +18,36 @@
 /* Of MPU_DEVICE, Device-nGnRnE; of MPU_UNCACHED, Normal and Non-cacheable, outer and inner. */
 #define ATTRIBUTES (0x00u | 0x44u << 8)
 
+enum { FIRST_REGION = 0 };
+
 static void set_region(uint32_t number, const mpu_region_t *region) {
     MPU_RNR = number;
     MPU_RBAR = region->base | (region->attributes & MPU_RBAR_FIELDS);
     MPU_RLAR = (region->base + ((1u << region->log2_size) - 32u)) | region->attributes >> 8 << 1 | MPU_RLAR_ENABLE;
+}
+
+static void prepare(void) {
+    MPU_MAIR0 = ATTRIBUTES;
 }
 #else
 #define MPU_RASR REGISTER(0xE000EDA0u)
 #define MPU_RASR_ENABLE (1u << 0)
 
 /* Every core that has an MPU has eight regions at least [B3.5.5; ARM DDI 0419, B3.5]. */
-enum { LAST_REGION = 7 };
+enum { FIRST_REGION = 1, LAST_REGION = 7 };
+
+/* Under all others: without a region there the core may still read ahead (Arm Cortex-M7 erratum 1013783, PLD; ST,
+   AN4838, speculative prefetch), at addresses where nothing answers. */
+static const mpu_region_t everything = {.base = 0, .log2_size = 32, .attributes = MPU_NEVER_EXECUTE};
 
 static void set_region(uint32_t number, const mpu_region_t *region) {
     MPU_RNR = number;
     MPU_RBAR = region->base;
     MPU_RASR = region->attributes | (region->log2_size - 1u) << 1 | MPU_RASR_ENABLE;
+}
+
+static void prepare(void) {
+    set_region(0, &everything);
 }
 
 void mpu_open(const mpu_region_t *region) {
@@ -47,13 +62,13 @@ void mpu_close(void) {
 }
 #endif
 
+/* HFNMIENA: without it the regions do not hold at the priority of FAULTMASK, and what is uncached by its region is read
+   through the cache there. */
 void mpu_start(const mpu_region_t *regions, size_t n) {
-#if __ARM_ARCH >= 8
-    MPU_MAIR0 = ATTRIBUTES;
-#endif
+    prepare();
     for (size_t i = 0; i < n; i++) {
-        set_region((uint32_t)i, &regions[i]);
+        set_region(FIRST_REGION + (uint32_t)i, &regions[i]);
     }
-    MPU_CTRL = MPU_CTRL_ENABLE;
+    MPU_CTRL = MPU_CTRL_ENABLE | MPU_CTRL_HFNMIENA;
     barrier();
 }

@@ -28,8 +28,8 @@ typedef struct {
     uint32_t attributes;
 } mpu_region_t;
 
-/* Protect: an access outside the regions (other than to the core's own registers) becomes a MemManage fault. Regions do
-   not overlap: PMSAv8 refuses an access to two. */
+/* Protect, handlers of faults too: an access outside the regions (other than to the core's own registers) becomes a
+   MemManage fault. Six regions at most. They do not overlap: PMSAv8 refuses an access to two. */
 void mpu_start(const mpu_region_t *regions, size_t n);
 
 /* One region more, above all others, until it is closed; not with PMSAv8, where none is above another. */

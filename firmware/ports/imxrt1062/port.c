@@ -10,11 +10,8 @@ static uint32_t core_hz;
 
 #define LAST_EIGHTH_OFF (0x80u << 8) /* the subregions of MPU_RASR [B3.5.9] */
 
-/* Everything the program uses, and nothing else: any other address faults. The first region lies under all others and
-   keeps the core from reading ahead at addresses where nothing answers (Arm Cortex-M7 erratum 1013783: unverified).
-   Memory map: IMXRT1060RM, chapter 3. */
+/* Everything the program uses, and nothing else: any other address faults. Memory map: IMXRT1060RM, chapter 3. */
 static const mpu_region_t regions[] = {
-    {.base = 0x00000000u, .log2_size = 32, .attributes = MPU_NEVER_EXECUTE},
     {.base = 0x60000000u, .log2_size = 21, .attributes = MPU_READ_ONLY | MPU_WRITE_THROUGH}, /* flash, 2 MB */
     {.base = 0x20000000u,
      .log2_size = 16,

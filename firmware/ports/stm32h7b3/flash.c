@@ -74,7 +74,7 @@ bool port_flash_program(uint32_t offset, const uint8_t *bytes, size_t n) {
 
 /* A flash word whose programming was cut has a wrong ECC, and reading it is a bus fault (RM0455, FLASH: error
    correction code); at the priority of FAULTMASK with BFHFNMIGN it is ignored [B1.5.6, B3.2.8], and the flag in the
-   status tells. */
+   status tells. The region holds there too (mpu.c): what an erase or a program changed is not read from the cache. */
 bool port_flash_read(uint32_t offset, uint8_t *bytes, size_t n) {
     FLASH_CCR2 = FLASH_SR_DBECCERR;
     SCB_CCR |= CCR_BFHFNMIGN;

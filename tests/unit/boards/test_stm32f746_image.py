@@ -90,7 +90,7 @@ def test_only_what_is_used_has_its_clock() -> None:
 def test_the_regions_cover_the_memories_and_what_the_dma_sends_is_uncached() -> None:
     bus = Disco().chip.bus
     regions = []
-    for number in range(4):
+    for number in range(1, 5):  # 0 lies under them
         bus.write(MPU_RNR, 4, number)
         base, attributes = bus.read(MPU_RBAR, 4) & ~0x1F, bus.read(MPU_RASR, 4)
         regions.append(
