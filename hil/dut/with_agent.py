@@ -17,7 +17,7 @@ from hil.link.failures import Faulted, PortLost, Silent
 from hil.link.pending_request import POLL_AFTER_S
 from hil.link.session import Session, fresh_nonce
 from hil.link.wire import CURE
-from hil.targets.probe import Probe
+from hil.targets.probe import ChipUnreachable, Probe
 
 ENDS_WITHIN_S = 1.0  # a killed stand-in closes its connections before its process has ended
 Explained = Callable[[], AbstractContextManager[None]]
@@ -85,7 +85,11 @@ class WithAgent(WithPort):
             with self._by_rig():
                 session = self._greeted()
                 if isinstance(self._probe, Probe):
-                    check_one_board(self._probe, str(self.serial.port), self.board, self.image, session)
+                    try:
+                        check_one_board(self._probe, str(self.serial.port), self.board, self.image, session)
+                    except ChipUnreachable:
+                        self._probe.attach_after_power_loss(session.hello)
+                        check_one_board(self._probe, str(self.serial.port), self.board, self.image, session)
             self._agent = session
         return self._agent
 

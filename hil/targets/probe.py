@@ -97,6 +97,7 @@ class Probe:
         self.unique_id, self._board, self._pack, self._stand_in = unique_id, board, pack, stand_in
         self._process, self._own = process or ProbeProcess(), process is None
         self._debugged = False  # whether halting debug was on after `start`
+        self._lost_power = False  # since `start`, as `attach_after_power_loss` saw
         try:
             if running:
                 self._open("connect again", running=True)
@@ -254,7 +255,7 @@ class Probe:
         writes = [(address, data, self._gate(address)) for address, data in fill.areas]
         deadline_s = DEADLINES_S["reset"] + sum(len(data) for _, data in fill.areas) / SLOWEST_READ
         filled = bool(self._ask("reset", "reset the board", "start_with", fill.entry, writes, deadline_s=deadline_s))
-        self._debugged = self._debug_is_on()
+        self._debugged, self._lost_power = self._debug_is_on(), False
         return filled
 
     def has_lost_power(self) -> bool:
@@ -263,7 +264,7 @@ class Probe:
         Only a power-on reset clears the bit by which a probe switches halting debug on (DHCSR.C_DEBUGEN, ARM DDI
         0403E.e, C1.6.2; ARM DDI 0419E, C1.6.3).
         """
-        return self._debugged and not self._debug_is_on()
+        return self._lost_power or (self._debugged and not self._debug_is_on())
 
     def _debug_is_on(self) -> bool:
         return bool(self._ask("reset", "read DHCSR", "word", DHCSR) & C_DEBUGEN)
@@ -383,6 +384,14 @@ class Probe:
                 while not opening.done():
                     wake()
         opening.result()
+
+    def attach_after_power_loss(self, wake: Callable[[], object]) -> None:
+        """Connect again to a chip that answers no more while it sleeps: without its supply it has lost DBG_SLEEP.
+
+        Only a power-on reset clears DBGMCU_CR (RM0455 and RM0385, DBGMCU). `wake` is as in `attach`.
+        """
+        self._lost_power = self._debugged
+        self.attach(wake)
 
     def close(self) -> None:
         """Release the probe; the board keeps running."""
