@@ -7,6 +7,21 @@
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 
+/* Change the masked bits of a register and leave all others as they are: reserved bits keep their reset value. */
+static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
+    *reg = (*reg & ~mask) | value;
+}
+
+/* Whether the masked bits get this value within `polls` readings. */
+static inline bool wait_until(volatile uint32_t *reg, uint32_t mask, uint32_t value, uint32_t polls) {
+    for (; polls > 0; polls--) {
+        if ((*reg & mask) == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* System control block [B3.2.2] */
 #define SCB_CPUID REGISTER(0xE000ED00u)
 #define SCB_ICSR REGISTER(0xE000ED04u)

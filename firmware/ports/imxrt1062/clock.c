@@ -15,20 +15,11 @@ enum {
     READY_POLLS = 1000000,
 };
 
-static bool wait_until(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
-    for (uint32_t polls = 0; polls < READY_POLLS; polls++) {
-        if ((*reg & mask) == value) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Dividers and the multiplexer that may change while they are in use tell when they are done
    (IMXRT1060RM, CCM_CDHIPR). */
 static void change(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
     modify(reg, mask, value);
-    (void)wait_until(&CCM_CDHIPR, 0xFFFFFFFFu, 0);
+    (void)wait_until(&CCM_CDHIPR, 0xFFFFFFFFu, 0, READY_POLLS);
 }
 
 /* The core waits on the crystal while its PLL is set: after a reset by software it may be running from that PLL. Only
@@ -45,13 +36,13 @@ static void run_from_crystal(void) {
 static bool raise_voltage(void) {
     open_gates(&CCM_CCGR6, CCM_CCGR6_DCDC);
     modify(&DCDC_REG3, DCDC_REG3_TRG_MASK, DCDC_REG3_TRG((uint32_t)CORE_MILLIVOLT));
-    return wait_until(&DCDC_REG0, DCDC_REG0_STS_DC_OK, DCDC_REG0_STS_DC_OK);
+    return wait_until(&DCDC_REG0, DCDC_REG0_STS_DC_OK, DCDC_REG0_STS_DC_OK, READY_POLLS);
 }
 
 static bool start_pll(void) {
     modify(&PLL_ARM, PLL_ARM_DIV_MASK | PLL_ARM_POWERDOWN | PLL_ARM_ENABLE, PLL_ARM_POWERDOWN | PLL_ARM_BYPASS);
     modify(&PLL_ARM, PLL_ARM_DIV_MASK | PLL_ARM_POWERDOWN, (uint32_t)PLL_ARM_DIV | PLL_ARM_ENABLE);
-    if (!wait_until(&PLL_ARM, PLL_ARM_LOCK, PLL_ARM_LOCK)) {
+    if (!wait_until(&PLL_ARM, PLL_ARM_LOCK, PLL_ARM_LOCK, READY_POLLS)) {
         return false;
     }
     modify(&PLL_ARM, PLL_ARM_BYPASS, 0);

@@ -149,8 +149,3 @@ static inline void open_gates(volatile uint32_t *gates, uint32_t bits) {
     *gates |= bits;
     (void)*gates;
 }
-
-/* Change the masked bits of a register and leave all others as they are: reserved bits keep their reset value. */
-static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
-    *reg = (*reg & ~mask) | value;
-}

@@ -10,7 +10,6 @@ enum { READY_POLLS = 100000 }; /* tens of milliseconds; the crystal of the DK ne
 void clock_start(void) {
     CLOCK_EVENTS_HFCLKSTARTED = 0;
     CLOCK_TASKS_HFCLKSTART = 1;
-    for (uint32_t polls = 0; polls < READY_POLLS && CLOCK_EVENTS_HFCLKSTARTED == 0; polls++) {
-    }
+    (void)wait_until(&CLOCK_EVENTS_HFCLKSTARTED, 1, 1, READY_POLLS);
     NVMC_ICACHECNF = NVMC_ICACHECNF_CACHEEN; /* the flash has wait states at 64 MHz (NVMC: instruction cache) */
 }

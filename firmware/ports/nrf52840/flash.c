@@ -20,12 +20,7 @@ port_flash_t port_flash(void) {
 }
 
 static bool wait(void) {
-    for (uint32_t polls = 0; polls < POLLS; polls++) {
-        if (NVMC_READY != 0) {
-            return true;
-        }
-    }
-    return false;
+    return wait_until(&NVMC_READY, NVMC_READY_READY, NVMC_READY_READY, POLLS);
 }
 
 /* The controller has no flag for an operation that failed: what was written is read back (trainer/checkpoint.c). */

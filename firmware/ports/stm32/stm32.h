@@ -44,21 +44,6 @@ enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
 #define USART1_TDR_ADDRESS 0x40011028u
 #define USART1_TDR REGISTER(USART1_TDR_ADDRESS)
 
-/* Change the masked bits of a register and leave all others as they are: reserved bits keep their reset value. */
-static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
-    *reg = (*reg & ~mask) | value;
-}
-
-/* Whether the masked bits get this value within `polls` readings. */
-static inline bool wait_until(volatile uint32_t *reg, uint32_t mask, uint32_t value, uint32_t polls) {
-    for (; polls > 0; polls--) {
-        if ((*reg & mask) == value) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Frequencies in Hz as the clock tree stands. */
 typedef struct {
     uint32_t core;

@@ -40,13 +40,7 @@ static void unlock(uint32_t control) {
 
 /* Wait for the operation; whether it went well. */
 static bool wait(void) {
-    for (uint32_t polls = 0; polls < POLLS; polls++) {
-        const uint32_t status = FLASH_SR;
-        if ((status & FLASH_SR_BSY) == 0) {
-            return (status & FLASH_SR_ERRORS) == 0;
-        }
-    }
-    return false;
+    return wait_until(&FLASH_SR, FLASH_SR_BSY, 0, POLLS) && (FLASH_SR & FLASH_SR_ERRORS) == 0;
 }
 
 static void lock(uint32_t offset, uint32_t n) {

@@ -29,13 +29,8 @@ static void unlock(void) {
 
 /* Wait for the operation; whether it went well. */
 static bool wait(void) {
-    for (uint32_t polls = 0; polls < POLLS; polls++) {
-        const uint32_t status = FLASH_SR2;
-        if ((status & (FLASH_SR_BSY | FLASH_SR_WBNE | FLASH_SR_QW)) == 0) {
-            return (status & FLASH_SR_ERRORS) == 0;
-        }
-    }
-    return false;
+    return wait_until(&FLASH_SR2, FLASH_SR_BSY | FLASH_SR_WBNE | FLASH_SR_QW, 0, POLLS) &&
+           (FLASH_SR2 & FLASH_SR_ERRORS) == 0;
 }
 
 static void lock(void) {
