@@ -33,13 +33,17 @@ class Board:
         )
 
     def load(self, program: bytes, handlers: dict[int, int] | None = None) -> Machine:
-        """Put a program at CODE with its vector table in front (exception number -> offset in the program), and reset."""
+        """Put a program at CODE with its vector table in front (exception number -> offset in the program), and reset.
+
+        The supply is chosen, without which the program could not write RAM.
+        """
         table = [STACK, CODE | 1] + [0] * 0xFE
         for number, offset in (handlers or {}).items():
             table[number] = CODE + offset | 1
         image = struct.pack("<256I", *table) + program
         self.chip.flash.array[: len(image)] = np.frombuffer(image, np.uint8)
         self.chip.core.code_changed()
+        self.chip.pwr.supply_chosen = True
         self.chip.reset()
         return self.chip
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import struct
+
+import numpy as np
 import pytest
 
+from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.fault import ModelFault
 
-from .conftest import Board
+from . import programs
+from .conftest import CODE, STACK, Board
 
 CR3, CSR1, SRDCR = 0x5802480C, 0x58024804, 0x58024818
 RCC_CR, CFGR, CDCFGR1, CDCFGR2, SRDCFGR = 0x58024400, 0x58024410, 0x58024418, 0x5802441C, 0x58024420
@@ -84,6 +89,49 @@ def test_a_pll_outside_its_ranges_is_refused(bare_board: Board) -> None:
     bare_board.bus_write(PLLCKSELR, 0x02020010)  # 64 MHz into the phase detector
     with pytest.raises(ModelFault, match="input 64000000 Hz is outside"):
         bare_board.bus_write(RCC_CR, 0x01000001)
+
+
+def store(board: Board, at: int, pc: int = CODE) -> None:
+    """Let the core, after power-on, store to RAM by an instruction at `pc`, in flash or in RAM."""
+    board.chip.flash.array[:8] = list(struct.pack("<II", STACK, pc | 1))
+    board.chip.flash.array[0x400 : 0x400 + len(programs.STORE)] = list(programs.STORE)
+    board.chip.core.poke(0x20000000, programs.STORE)
+    board.chip.core.code_changed()
+    board.chip.reset()
+    board.chip.core.set(c.R[0], at)
+    board.chip.core.set(c.R[1], 0x600D)
+
+
+@pytest.mark.parametrize("at", [0x20000100, 0x24000100])
+def test_ram_is_not_written_before_the_supply_is_chosen(bare_board: Board, at: int) -> None:
+    store(bare_board, at)
+    before = bare_board.chip.core.peek(at, 4)
+    bare_board.run()
+    assert bare_board.chip.fault is not None and "ACTVOSRDY" in str(bare_board.chip.fault)
+    assert bare_board.chip.fault.address == at and bare_board.chip.core.peek(at, 4) == before
+
+
+def test_ram_is_written_after_the_supply_is_ready(bare_board: Board) -> None:
+    take(bare_board, "supply")
+    store(bare_board, 0x24000100)
+    bare_board.run()
+    assert bare_board.chip.fault is None and bare_board.chip.core.peek(0x24000100, 2) == b"\x0d\x60"
+
+
+def test_a_flash_algorithm_in_ram_may_write_ram_at_any_time(bare_board: Board) -> None:
+    store(bare_board, 0x24000100, pc=0x20000000)
+    bare_board.run()
+    assert bare_board.chip.fault is None and bare_board.chip.core.peek(0x24000100, 2) == b"\x0d\x60"
+
+
+def test_after_the_supply_was_off_ram_is_closed_again(bare_board: Board) -> None:
+    take(bare_board, "supply")
+    store(bare_board, 0x24000100)
+    bare_board.chip.switch(False, np.random.default_rng(1))
+    bare_board.chip.switch(True, np.random.default_rng(1))
+    bare_board.chip.core.set(c.R[0], 0x24000100)
+    bare_board.run()
+    assert bare_board.chip.fault is not None and "ACTVOSRDY" in str(bare_board.chip.fault)
 
 
 def test_deadlines_and_counts_agree() -> None:

@@ -48,12 +48,14 @@ class MappedMemories(MemoryMap):
         self._changes: list[Callable[[], None]] = []
         self._refusals: dict[str, str] = {}
         self._sizes_open: dict[str, tuple[int, str]] = {}  # size and reason for memories that are open only in part
+        self._may_store: Callable[[], bool] | None = None
+        self._no_store = ""
         self._guard: Write | None = None
         self._guard_hook: object | None = None
         self._keep: list[object] = []
         self._watched: dict[tuple[int, int], object] = {}  # hooks by their first and last address
         for memory in memories:
-            uc.mem_map_ptr(memory.base, memory.size, _rights(memory), self.bytes[memory.name].ctypes.data)
+            uc.mem_map_ptr(memory.base, memory.size, self._rights(memory), self.bytes[memory.name].ctypes.data)
         for base, size in peripherals:
             self._map_peripherals(base, size)
         self._watch_refusals()
@@ -69,12 +71,13 @@ class MappedMemories(MemoryMap):
     def open(self, memory: str, accessible: bool, why_not: str = "its clock is off") -> None:
         """Allow or forbid all accesses to a memory; `why_not` is the reason in the message of a forbidden access."""
         one = self._named(memory)
-        rights = _rights(one) if accessible else unicorn.UC_PROT_NONE
         if accessible:
             self._refusals.pop(memory, None)
         else:
             self._refusals[memory] = why_not
-        self._when_stopped(lambda: self.uc.mem_protect(one.base, one.size, rights))
+        self._when_stopped(
+            lambda: self.uc.mem_protect(one.base, one.size, self._rights(one) if accessible else unicorn.UC_PROT_NONE)
+        )
 
     def resize(self, memory: str, size: int, why_not: str) -> None:
         """Allow accesses to the first `size` bytes of a memory only.
@@ -86,11 +89,40 @@ class MappedMemories(MemoryMap):
 
         def protect() -> None:
             if size:
-                self.uc.mem_protect(one.base, size, _rights(one))
+                self.uc.mem_protect(one.base, size, self._rights(one))
             if size < one.size:
                 self.uc.mem_protect(one.base + size, one.size - size, unicorn.UC_PROT_NONE)
 
         self._when_stopped(protect)
+
+    def hold_stores(self, may_store: Callable[[], bool], why_not: str) -> None:
+        """Forbid the core's stores to all writable memories until a store at which `may_store` returns True.
+
+        `why_not` is the reason in the message of a refused store.
+        """
+        self._may_store, self._no_store = may_store, why_not
+        self._when_stopped(self._protect_writable)
+
+    def _protect_writable(self) -> None:
+        for memory in self.memories:
+            size = self._open_bytes(memory, held=False)
+            if memory.writable and size:
+                self.uc.mem_protect(memory.base, size, self._rights(memory))
+
+    def _rights(self, memory: PhysicalMemory) -> int:
+        rights = unicorn.UC_PROT_READ
+        rights |= unicorn.UC_PROT_WRITE if memory.writable and self._may_store is None else 0
+        return rights | (unicorn.UC_PROT_EXEC if memory.executable else 0)
+
+    def _stores_are_held(self, access: str, place: tuple[PhysicalMemory, int] | None) -> bool:
+        """Return whether a store is refused because all are; from now on none is, if it may be done."""
+        if access != _WRITE or place is None or not place[0].writable or self._may_store is None:
+            return False
+        if self._may_store():
+            self._may_store = None
+            self._when_stopped(self._protect_writable)
+            return False
+        return True
 
     def is_watched(self, address: int) -> bool:
         """Return whether Unicorn asks before it refuses an access to an address, for which it makes stores slow."""
@@ -139,9 +171,9 @@ class MappedMemories(MemoryMap):
                     unicorn.UC_HOOK_MEM_INVALID, self._on_bad_access, begin=first, end=last
                 )
 
-    def _open_bytes(self, memory: PhysicalMemory) -> int:
-        """Return how many bytes from its base on the core may read, write and execute."""
-        if not memory.writable or memory.name in self._refusals:
+    def _open_bytes(self, memory: PhysicalMemory, held: bool = True) -> int:
+        """Return how many bytes from its base on the core may access; with `held` none while stores are held."""
+        if not memory.writable or memory.name in self._refusals or (held and self._may_store is not None):
             return 0
         return self._sizes_open.get(memory.name, (memory.size, ""))[0]
 
@@ -155,7 +187,7 @@ class MappedMemories(MemoryMap):
             )
         self._guard = guard
         extra = unicorn.UC_PROT_WRITE if guard is not None else 0
-        self.uc.mem_protect(memory.base, memory.size, _rights(memory) | extra)
+        self.uc.mem_protect(memory.base, memory.size, self._rights(memory) | extra)
 
     def _map_peripherals(self, base: int, size: int) -> None:
         def on_read(_uc: int, offset: int, length: int, _data: int) -> int:
@@ -185,16 +217,17 @@ class MappedMemories(MemoryMap):
 
     def _on_bad_access(self, _uc: unicorn.Uc, kind: int, address: int, size: int, _value: int, _data: object) -> bool:
         place = self.find(address, 1)
+        access = _ACCESS.get(kind, "access")
+        held = self._stores_are_held(access, place)
         if self._changes and place:
             self._access_again()  # after the pending changes are applied
             return False
-        access = _ACCESS.get(kind, "access")
         if access == _FETCH and self._is_exception_return(address):
             return False
         why = f"the chip has {'no memory' if access == _FETCH else 'nothing'} there"
         if place is not None:
             why = f"{place[0].name} does not allow it"
-            closed = self.closed_reason(address)
+            closed = self._no_store if held else self.closed_reason(address)
             why += f" ({closed})" if closed else ""
         self.fault = self.fault or ModelFault(f"{access} of {size} bytes at 0x{address:08X}: {why}", address, access)
         return False
@@ -213,9 +246,3 @@ class MappedMemories(MemoryMap):
             self._guard(address, size, value & (1 << 8 * size) - 1)
         except ModelFault as fault:
             self._stop_with(fault)
-
-
-def _rights(memory: PhysicalMemory) -> int:
-    rights = unicorn.UC_PROT_READ
-    rights |= unicorn.UC_PROT_WRITE if memory.writable else 0
-    return rights | (unicorn.UC_PROT_EXEC if memory.executable else 0)

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
+from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
@@ -110,6 +111,18 @@ class Stm32H7B3(Stm32):
     def power_on(self) -> None:
         self.pwr.power_on()
         super().power_on()
+
+    def reset(self) -> None:
+        super().reset()
+        if not self.pwr.is_ready():
+            self.core.hold_stores(
+                self._may_store, "PWR_CSR1.ACTVOSRDY is 0: choose the supply first; RM0455, PWR, system supply startup"
+            )
+
+    def _may_store(self) -> bool:
+        """Return whether RAM may be written. Flash algorithms in RAM do it in any case, on silicon with success."""
+        place = self.core.find(self.core.get(c.PC) & ~1, 2)
+        return self.pwr.is_ready() or (place is not None and place[0].writable)
 
     def _usart1_pins(self) -> tuple[bool, bool]:
         port = self.ports["A"]

@@ -83,9 +83,12 @@ class Stm32H7b3Pwr(Block):
             self._supply_ready = self._clock.now + SUPPLY_DELAY_PS
         self.value["CR3"] = new
 
+    def is_ready(self) -> bool:
+        """Return ACTVOSRDY: whether the supply is chosen and the voltage has settled."""
+        return self.supply_chosen and self._clock.now >= max(self._supply_ready, self._scale_ready)
+
     def read_csr1(self, value: int) -> int:
-        ready = self.supply_chosen and self._clock.now >= max(self._supply_ready, self._scale_ready)
-        return value | ready << 13 | self.field("SRDCR", "VOS") << 14
+        return value | self.is_ready() << 13 | self.field("SRDCR", "VOS") << 14
 
     def read_srdcr(self, value: int) -> int:
         return value | (self._clock.now >= self._scale_ready) << 13
