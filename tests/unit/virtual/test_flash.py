@@ -17,6 +17,7 @@ BANK2 = 0x100
 LOCK, PG, SER, BER, START = 1, 2, 4, 8, 32
 EOP, DBECCERR, PGSERR = 1 << 16, 1 << 26, 1 << 18
 FREE = 0x08004000
+SCB_CCR, CFSR, BFAR, BFHFNMIGN, PRECISERR, BFARVALID = 0xE000ED14, 0xE000ED28, 0xE000ED38, 1 << 8, 1 << 9, 1 << 15
 
 
 def unlock(board: Board, bank: int = 0) -> None:
@@ -43,13 +44,48 @@ def test_erased_words_take_what_is_programmed(bare_board: Board) -> None:
     assert bare_board.chip.clock.now - before > 100_000_000  # the time it takes has passed
 
 
-def test_programming_clears_bits_only_and_flags_a_word_that_is_not_erased(bare_board: Board) -> None:
+def test_programming_clears_bits_only_and_spoils_the_ecc_of_a_word_that_is_not_erased(bare_board: Board) -> None:
     program_word(bare_board, FREE, (0x0F0F0F0F, 0, 0, 0))
     program_word(bare_board, FREE, (0x3333FFFF, 5, 0, 0))
     assert bare_board.chip.flash.array[0x4000:0x4008].tobytes().hex() == "0f0f030300000000"
-    assert bare_board.bus_read(SR) & DBECCERR
+    assert not bare_board.bus_read(SR) & DBECCERR, "the error shows when the word is read"
+    load(bare_board, FREE + 8)
+    assert bare_board.chip.fault is not None and "ECC of this flash word is wrong" in str(bare_board.chip.fault)
+    assert bare_board.bus_read(SR) & DBECCERR and bare_board.bus_read(CFSR) == PRECISERR | BFARVALID
+    assert bare_board.bus_read(BFAR) == FREE + 8
     bare_board.bus_write(CCR, DBECCERR)
     assert not bare_board.bus_read(SR) & DBECCERR
+
+
+def load(board: Board, address: int, faultmask: int = 0, control: int = 0x40200) -> None:
+    """Let the core load a word of flash."""
+    board.load(programs.LOAD)
+    board.bus_write(SCB_CCR, control)
+    board.chip.core.set(c.FAULTMASK, faultmask)
+    board.chip.core.set(c.R[0], address)
+    board.run()
+
+
+@pytest.mark.parametrize(("faultmask", "control", "stops"), [(1, BFHFNMIGN, False), (0, BFHFNMIGN, True), (1, 0, True)])
+def test_a_wrong_ecc_is_ignored_with_faultmask_and_bfhfnmign_only(
+    bare_board: Board, faultmask: int, control: int, stops: bool
+) -> None:
+    cut(bare_board, FREE, 1)
+    program_word(bare_board, FREE, (1, 2, 3, 4))
+    load(bare_board, FREE, faultmask, 0x40200 | control)
+    assert (bare_board.chip.fault is not None) == stops and bare_board.bus_read(SR) & DBECCERR
+    assert stops or bare_board.r(1) == 1
+
+
+def test_an_erased_sector_has_a_right_ecc_again_and_its_neighbours_always_had(bare_board: Board) -> None:
+    cut(bare_board, FREE, 1)
+    program_word(bare_board, FREE, (1, 2, 3, 4))
+    load(bare_board, FREE + 16)
+    assert bare_board.chip.fault is None
+    unlock(bare_board)
+    bare_board.bus_write(CR, SER | 2 << 6 | START)
+    load(bare_board, FREE)
+    assert bare_board.chip.fault is None and bare_board.r(1) == 0xFFFFFFFF
 
 
 def test_a_store_without_pg_stops_the_chip(bare_board: Board) -> None:

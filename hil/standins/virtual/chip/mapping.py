@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import unicorn
 from unicorn.unicorn_py3.unicorn import uclib
@@ -50,6 +50,7 @@ class MappedMemories(MemoryMap):
         self._sizes_open: dict[str, tuple[int, str]] = {}  # size and reason for memories that are open only in part
         self._may_store: Callable[[], bool] | None = None
         self._no_store = ""
+        self._watched_loads: dict[int, object] = {}  # hooks by the first address
         self._guard: Write | None = None
         self._guard_hook: object | None = None
         self._keep: list[object] = []
@@ -67,6 +68,28 @@ class MappedMemories(MemoryMap):
         at the next run; the present run ends at the next block or refused access.
         """
         self._when_stopped(lambda: self._apply_guard(self._named(memory), guard))
+
+    def watch_loads(self, words: Collection[int], size: int, seen: Callable[[int], None]) -> None:
+        """Call `seen` with the address before each load of the core from one of `words`, of `size` bytes each.
+
+        `seen` may raise ModelFault. This replaces the words that were watched before. Loads are slower while there are
+        any.
+        """
+        self._when_stopped(lambda: self._apply_watched_loads(set(words), size, seen))
+
+    def _apply_watched_loads(self, words: set[int], size: int, seen: Callable[[int], None]) -> None:
+        def on_load(_uc: unicorn.Uc, _kind: int, address: int, _size: int, _value: int, _data: object) -> None:
+            try:
+                seen(address)
+            except ModelFault as fault:
+                self._stop_with(fault)
+
+        for gone in set(self._watched_loads) - words:
+            self.uc.hook_del(self._watched_loads.pop(gone))
+        for word in words - set(self._watched_loads):
+            self._watched_loads[word] = self.uc.hook_add(
+                unicorn.UC_HOOK_MEM_READ, on_load, begin=word, end=word + size - 1
+            )
 
     def open(self, memory: str, accessible: bool, why_not: str = "its clock is off") -> None:
         """Allow or forbid all accesses to a memory; `why_not` is the reason in the message of a forbidden access."""

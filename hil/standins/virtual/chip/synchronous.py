@@ -8,6 +8,7 @@ from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import debug, nvic
 from hil.standins.virtual.chip.block_hook import flags_of
 from hil.standins.virtual.chip.count import HAS_FP, Slot
+from hil.standins.virtual.chip.fault import ModelFault
 
 if TYPE_CHECKING:
     from hil.standins.virtual.chip.machine import Machine
@@ -42,6 +43,19 @@ class SynchronousFaults:
         self._machine.scb.flag("CFSR", flag)
         self._machine.log(f"fault {flag} at 0x{self._machine.core.get(c.PC):08X}")
         self.take(nvic.USAGE_FAULT)
+
+    def data_bus(self, address: int, why: str) -> None:
+        """Note a precise bus fault of a load; raise ModelFault unless CCR.BFHFNMIGN lets the core ignore it.
+
+        It ignores data bus faults with a negative priority only (B3.2.8). A BusFault handler is not entered: the fault
+        stops the chip.
+        """
+        machine = self._machine
+        machine.scb.flag("CFSR", "PRECISERR", "BFARVALID")
+        machine.scb.value["BFAR"] = address
+        if not machine.scb.field("CCR", "BFHFNMIGN") or machine.exceptions.priority() >= 0:
+            raise ModelFault(why, address, "read")
+        machine.log(f"ignored with CCR.BFHFNMIGN: {why}")
 
     def handle_bkpt(self) -> None:
         """Handle BKPT or a breakpoint: halt if a debugger is attached, else take HardFault."""

@@ -105,6 +105,7 @@ class Stm32H7B3(Stm32):
             ("AHB1ENR", "DMA1"): (self.dma1, self.dmamux1), ("APB2ENR", "USART1"): (self.usart1,),
             ("APB4ENR", "SYSCFG"): (self.syscfg,),
         }, self._check_speed)  # fmt: skip
+        self.flash.bus_fault = self.faults.data_bus
         self.pwr.scale_changed = self.flash.timing_changed = self._check_speed
         self.reset()
 

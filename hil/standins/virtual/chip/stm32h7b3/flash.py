@@ -1,13 +1,12 @@
 """Embedded flash of STM32H7A3/7B3: two banks of 1 MB in sectors of 8 KB, programmed in flash words of 16 bytes.
 
-Source: RM0455, FLASH: program and erase operations, FLASH registers. Programming only clears bits. A word that is not
-erased gets the AND of old and new data, and DBECCERR is set (on silicon the ECC of such a word is wrong). These are
-faults of the model: a store to flash without PG, which silicon ignores with PGSERR, and a wrong key, which causes a bus
-error on silicon.
+Source: RM0455, FLASH: program and erase operations, error correction code, FLASH registers. Programming only clears
+bits. A word that is programmed without being erased has the AND of old and new data, and a wrong ECC; so has one during
+which the supply failed. DBECCERR is set when it is read, and the read is a bus fault. These are faults of the model: a
+store to flash without PG, which silicon ignores with PGSERR, and a wrong key, which causes a bus error on silicon.
 
 Durations are modelled, of the order of those in the data sheet. The first status read during an operation returns busy;
 virtual time then advances to the end of the operation. If the supply fails during an operation, it is left half done.
-On silicon the ECC of such a word is wrong, and reading it causes a bus fault; that is not modelled.
 """
 
 from __future__ import annotations
@@ -96,6 +95,8 @@ class Stm32H7b3Flash(Block):
         self.array = core.bytes["flash"]
         self._bytes = self.array.data  # of single flash words, which numpy would take longer for
         self.timing_changed: Callable[[], None] = lambda: None
+        self.bus_fault: Callable[[int, str], None] = lambda address, why: None
+        self.wrong_ecc: set[int] = set()  # addresses of flash words
         self._power = power
         for bank in (1, 2):
             self._readers[f"SR{bank}"] = lambda value, bank=bank: self._status(bank, value)
@@ -173,6 +174,9 @@ class Stm32H7b3Flash(Block):
             return
         done = self._power.bytes_done(BASE + first, size)
         self._core.store_main(BASE + first, b"\xff" * done, "the flash controller")
+        ended = BASE + first + done
+        kept = {word for word in self.wrong_ecc if not BASE + first <= word < ended}
+        self._set_wrong_ecc(kept | {ended} if 0 < done < size else kept)
         self._core.code_changed()
         self._finish(bank, duration)
 
@@ -216,15 +220,29 @@ class Stm32H7b3Flash(Block):
     def _program(self, word: int) -> None:
         bank = self._bank_of(word)
         if self._before != ERASED:
-            self._log(f"the flash word at 0x{BASE + word:08X} is programmed without being erased")
-            self._raise(bank, DBECCERR)
+            self._log(f"the flash word at 0x{BASE + word:08X} is programmed without being erased: its ECC is wrong")
         both = int.from_bytes(self._before, "little") & int.from_bytes(self._data, "little")
         done = self._power.bytes_done(BASE + word, WORD_SIZE)
+        if done and (done < WORD_SIZE or self._before != ERASED):
+            self._set_wrong_ecc(self.wrong_ecc | {BASE + word})
         new = both.to_bytes(WORD_SIZE, "little")[:done] + self._before[done:]
         self._core.store_main(BASE + word, new, "the flash controller")
         self._word = None
         self._core.code_changed()
         self._finish(bank, WORD_PS)
+
+    def _set_wrong_ecc(self, words: set[int]) -> None:
+        if words != self.wrong_ecc:
+            self.wrong_ecc = words
+            self._core.watch_loads(words, WORD_SIZE, self._read_wrong_ecc)
+
+    def _read_wrong_ecc(self, address: int) -> None:
+        self._raise(self._bank_of(address - BASE), DBECCERR)
+        self.bus_fault(
+            address,
+            f"read of 0x{address:08X}: the ECC of this flash word is wrong: it was programmed twice, or the supply failed "
+            "meanwhile; erase its sector (RM0455, FLASH, error correction code)",
+        )
 
     def _drop_buffer(self, word: int) -> None:
         self._bytes[word : word + WORD_SIZE] = self._seen
