@@ -240,8 +240,8 @@ class Stm32H7b3Flash(Block):
         self._raise(self._bank_of(address - BASE), DBECCERR)
         self.bus_fault(
             address,
-            f"read of 0x{address:08X}: the ECC of this flash word is wrong: it was programmed twice, or the supply failed "
-            "meanwhile; erase its sector (RM0455, FLASH, error correction code)",
+            f"read of 0x{address:08X}: the ECC of this flash word is wrong: it was programmed twice, or the supply "
+            "failed meanwhile; erase its sector (RM0455, FLASH, error correction code)",
         )
 
     def _drop_buffer(self, word: int) -> None:
