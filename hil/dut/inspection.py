@@ -20,7 +20,8 @@ from hil.errors import Blocked, DeviceFault, RigError
 from hil.rig import Taken
 from hil.targets.core_probe import CoreProbe
 from hil.targets.gdb_probe import GdbProbe
-from hil.targets.probe import Probe
+from hil.targets.probe import Probe, about_probe
+from hil.targets.probe_about import ProbeAbout
 
 RETURN_S = 10.0
 
@@ -87,6 +88,20 @@ class Inspection(AsCommand):
                 raise self._no_probe()
         assert self._probe is not None
         return self._probe
+
+    @remembered
+    def about_probe(self) -> ProbeAbout:
+        """Return what the probe says of itself, without a look at the chip; an open connection to it is closed.
+
+        Raises Blocked if there is none, or it is not attached.
+        """
+        ends = self._taken.endpoints
+        if ends.gdb is not None and ends.probe is None:
+            return ProbeAbout(ends.reality, "GDB stub")
+        if ends.probe is None:
+            raise self._no_probe()
+        self._close_probe()
+        return about_probe(self._taken.probe_process, ends.probe, ends.process)
 
     @property
     def has_probe(self) -> bool:

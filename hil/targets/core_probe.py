@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -49,6 +49,14 @@ class CoreProbe(Protocol):
 
     def resume(self) -> None:
         """Let the halted core run."""
+        ...
+
+    def halt_at_reset(self) -> None:
+        """Reset the board and halt its core, before it runs what is in the flash if that can be done."""
+        ...
+
+    def begin(self, registers: Mapping[str, int]) -> None:
+        """Set registers of the halted core, of those in `REGISTERS` and `xpsr`, and let it run."""
         ...
 
     def is_halted(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from hil.boards import Board
@@ -124,6 +124,24 @@ class GdbProbe:
                 else:
                     stub, self._stub = self._stub, None
                     stub.detach()
+
+    def halt_at_reset(self) -> None:
+        """Reset the machine and halt its core, which has then run the first instructions of its image."""
+        self.halt()
+        with self._checked("reset the machine"):
+            if not self._machine.reset(lambda: None):
+                raise StubFailed("has no monitor beside it that resets the machine")
+            if self._stub is not None:
+                self._stub.running = True
+        self.halt()
+
+    def begin(self, registers: Mapping[str, int]) -> None:
+        """Set registers of the halted core, of those in `REGISTERS` and `xpsr`, and let it run."""
+        with self._stopped("set registers of the core") as stub:
+            numbers = {name: number for number, name in enumerate(REGISTERS)} | stub.numbers({"xpsr"})
+            for name, value in registers.items():
+                stub.set_register(numbers[name], value)
+        self.resume()
 
     def is_halted(self) -> bool:
         """Return whether the core is halted by the probe."""

@@ -97,6 +97,10 @@ class GdbRemote:
         """Return a register by its number."""
         return int.from_bytes(self._hex(self.ask(b"p%x" % number)), "little")
 
+    def set_register(self, number: int, value: int) -> None:
+        """Set a register by its number."""
+        self.done(b"P%x=%b" % (number, value.to_bytes(4, "little").hex().encode("ascii")))
+
     def read(self, address: int, size: int) -> bytes:
         """Return memory. Raises StubRefused if the machine has none there."""
         found = bytearray()

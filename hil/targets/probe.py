@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hil.boards import Board
 from hil.boards.catalogue import IdentityRegister
 from hil.endpoints import Verify
-from hil.errors import Blocked, RigError
+from hil.errors import Blocked, DeviceFault, RigError
 from hil.images import Image
 from hil.process_time import stopped_sentence
 from hil.targets import connect_options
 from hil.targets.chip_found import ChipFound, with_identity
 from hil.targets.core_sample import CallFrame, Sample
 from hil.targets.flash_route import Flashing
+from hil.targets.probe_about import ProbeAbout
 from hil.targets.probe_process import MOST_DEADLINES, Failed, ProbeEnded, ProbeProcess, RoundTrips, TimedOut
 from hil.threads import ThreadPool
 
@@ -312,6 +313,31 @@ class Probe:
         """Let the halted core run."""
         self._ask("halt", "let the core run", "resume")
 
+    def halt_at_reset(self) -> None:
+        """Reset the board and halt its core before it runs what is in the flash."""
+        self._ask("reset", "reset the board and halt its core", "halt_at_reset")
+
+    def begin(self, registers: Mapping[str, int]) -> None:
+        """Set registers of the halted core, by pyOCD's names, and let it run."""
+        self._ask("halt", "set registers of the core", "begin", dict(registers))
+
+    def sector(self, address: int) -> tuple[int, int] | None:
+        """Return start and size of the sector of flash at an address; None if there is none."""
+        found: tuple[int, int] | None = self._ask("read", "look up a sector", "sector", address)
+        return found
+
+    def program_bytes(self, address: int, data: bytes) -> None:
+        """Erase the sectors of the flash at an address, program bytes there, and read them back.
+
+        The core is reset and stands still afterwards.
+
+        Raises Blocked if the probe failed; DeviceFault if the flash has other bytes afterwards.
+        """
+        outcome = self._ask("flash", f"program {len(data)} bytes", "program", [(address, data)], True)
+        if outcome != "programmed":
+            why = "something reset the board meanwhile" if outcome == "reset" else "it reads back other bytes"
+            raise DeviceFault(f"the flash at 0x{address:08X} did not take {len(data):,} bytes: {why}.")
+
     def is_halted(self) -> bool:
         """Return whether the core is halted by the probe."""
         return bool(self._ask("halt", "ask whether the core is halted", "is_halted"))
@@ -400,6 +426,16 @@ class Probe:
                 self._ask("close", "disconnect", "close")
         if self._own:
             self._process.stop()
+
+
+def about_probe(process: ProbeProcess, unique_id: str, stand_in: int | None = None) -> ProbeAbout:
+    """Return what a probe says of itself. The chip is left alone. Raises Blocked if it is not attached, or failed."""
+    try:
+        found: ProbeAbout = process.ask(DEADLINES_S["connect"], "about", unique_id, stand_in=stand_in)
+    except (Failed, ProbeEnded, TimedOut) as error:
+        why = f" ({error})" if str(error) else ""
+        raise Blocked("probe", f"the probe {unique_id} does not open{why}: {CURE}") from None
+    return found
 
 
 class ChipUnreachable(Blocked):

@@ -24,6 +24,7 @@ from hil.targets import cached_reads, cmsis_pack, connect_options, pyocd_targets
 from hil.targets.call_stops import CallStops
 from hil.targets.chip_found import ChipFound
 from hil.targets.core_sample import REGISTERS, CallFrame, Sample
+from hil.targets.probe_about import ProbeAbout, about
 from hil.targets.pyocd_core import PyocdCore
 from hil.targets.reset_catch import CORE_RESET, ResetCatch
 from hil.targets.session_delegate import SessionDelegate, powered_down
@@ -108,6 +109,11 @@ class PyocdSession:
         """Return whether a probe with exactly this id is attached."""
         wanted = pyocd_id(unique_id).lower()
         return any(probe.unique_id.lower() == wanted for probe in DebugProbeAggregator.get_all_connected_probes())
+
+    def about(self, unique_id: str) -> ProbeAbout:
+        """Return what a probe says of itself. The chip is left alone; a session that is open is closed."""
+        self.close()
+        return about(_the_probe(unique_id))
 
     def survey_targets(self, targets: Sequence[str]) -> list[str]:
         """Return the targets to try for `survey`, in order, of pyOCD's names of targets.
@@ -287,6 +293,31 @@ class PyocdSession:
     def halt(self) -> None:
         """Halt the core; nothing if it is halted."""
         self._target.halt()
+
+    def halt_at_reset(self) -> None:
+        """Reset the chip and halt its core before it runs what is in the flash."""
+        with alone(self._probe):
+            self._target.reset_and_halt()
+
+    def begin(self, registers: dict[str, int]) -> None:
+        """Set registers of the halted core and let it run."""
+        with alone(self._probe):
+            self._target.write_core_registers_raw(list(registers), list(registers.values()))
+            self._target.resume()
+
+    def sector(self, address: int) -> tuple[int, int] | None:
+        """Return start and size of the sector of flash at an address, which can be read then; None if there is none.
+
+        Flash behind a serial interface is read as memory only after something has set that up: the flash algorithm.
+        """
+        region = self._target.memory_map.get_region_for_address(address)
+        if region is None or not region.is_flash:
+            return None
+        with alone(self._probe):
+            region.flash.init(region.flash.Operation.VERIFY)
+            region.flash.cleanup()
+        size = int(region.sector_size)
+        return address - (address - int(region.start)) % size, size
 
     def resume(self) -> None:
         """Let the halted core run."""
