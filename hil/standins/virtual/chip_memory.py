@@ -20,6 +20,9 @@ from hil.standins.virtual.runner import ChipRunner
 CLOSED_MEMORY_BYTE = 0x5A
 CACHEABLE = 1 << 27  # CSW: HPROT[3]
 _WHO = "the debugger, without CSW.HPROT[3],"
+# Virtual time of an access while the core stands still, when nothing else lets time pass: of the order of a round trip
+# to a probe on USB. Oscillators, PLLs and supplies come up meanwhile, as on silicon.
+ACCESS_PS = 100_000_000
 T = TypeVar("T")
 
 
@@ -81,6 +84,8 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
         self._refused = sleeps
         if sleeps:
             raise exceptions.TransferFaultError(fault_address=address)
+        if machine.halting.halted:
+            machine.clock.wait_until(machine.clock.now + ACCESS_PS)
 
     def _needs_core(self, machine: Machine) -> bool:
         """Return whether the access port has no clock while the core sleeps."""

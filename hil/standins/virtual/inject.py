@@ -1,4 +1,8 @@
-"""Fault injection for the project's own tests: serial bytes, memory bits, flash cells, supply, latch-up, resets."""
+"""Fault injection for the project's own tests: serial bytes, memory bits, flash cells, supply, latch-up, resets.
+
+Some are faults of a board that is new: an oscillator or a rate that is off, a stuck RAM bit, a marker pin that is not
+wired, a chip that is protected.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from hil.errors import RigError
 from hil.number_text import number, whole_number
 from hil.standins.virtual.chip.core_registers import PC
 from hil.standins.virtual.chip.flash_power import FlashCut
+from hil.standins.virtual.chip.line_uart import TOLERANCE, wrong_rate
 from hil.standins.virtual.chip.machine import Chip, Machine
 
 FORMS = {
@@ -22,6 +27,8 @@ FORMS = {
     "ram_flip": "ADDR:BIT:AFTER_INSTRUCTIONS", "flash_stuck": "OFFSET:BIT", "flash_cut": "ADDRESS:OPERATION",
     "exit_after": "INSTRUCTIONS", "latch_up": "INSTRUCTIONS", "reset": "INSTRUCTIONS", "close_serial_after": "BYTES_TX",
     "supply_fails": "ADDRESS:SIZE:TIMES:BACK",
+    "uart_slow": "PERMILLE", "clock_slow": "PERMILLE", "ram_stuck": "ADDR:BIT", "marker_stuck": "LEVEL",
+    "locked": "LEVEL",
 }  # fmt: skip
 LOOK = 1000  # instructions between two samples of PC; `supply_fails` counts the samples inside its function
 
@@ -45,7 +52,7 @@ def parse_injection(text: str) -> Injection:
         numbers = tuple(number(r) if seconds and i == 1 else whole_number(r, 0) for i, r in enumerate(rest))
     except ValueError as error:
         raise RigError(f"--inject {text}: {error}; write {kind}:{FORMS[kind]} with numbers") from error
-    if any(n < 0 for n in numbers) or (kind.endswith(("_flip", "_stuck")) and not numbers[1] <= 7):
+    if any(n < 0 for n in numbers) or (kind.endswith(("_flip", "flash_stuck", "ram_stuck")) and not numbers[1] <= 7):
         raise RigError(f"--inject {text}: numbers are not negative and BIT is 0 to 7")
     return Injection(kind, numbers)
 
@@ -65,9 +72,13 @@ class LineFaults:
 
     def __post_init__(self) -> None:
         self._by_byte = {int(i.arguments[0]): i for i in self.injections if i.kind.startswith(self.prefix)}
+        slow = sum(i.arguments[0] for i in self.injections if i.kind == "uart_slow") / 1000
+        self._damages = slow > TOLERANCE
 
     def apply(self, data: bytes) -> list[bytes | float]:
         """Return `data` with the faults applied: byte strings, and between them delays [s] of all that follows."""
+        if self._damages:
+            data = bytes(wrong_rate(byte) for byte in data)
         if not self._by_byte:
             return [data]
         out: list[bytes | float] = []
@@ -107,6 +118,8 @@ def schedule(machine: Chip, injections: list[Injection], log: Callable[[str], No
         elif injection.kind == "supply_fails":
             address, size, times, back = (int(a) for a in injection.arguments)
             _fail_in(machine, address, size, times, back, log)
+        elif injection.kind in AT_ONCE:
+            AT_ONCE[injection.kind](machine, *(int(a) for a in injection.arguments))
         elif injection.kind == "flash_cut":
             address, operation = (int(a) for a in injection.arguments)
             _cut_flash(machine, address, operation, log)
@@ -114,6 +127,28 @@ def schedule(machine: Chip, injections: list[Injection], log: Callable[[str], No
             offset, bit = (int(a) for a in injection.arguments)
             machine.core.on_code_changed.append(partial(_inject_stuck_bit, machine, offset, bit, log))
     machine.at_count.sort(key=lambda entry: entry[0])
+
+
+def stuck_marker(injections: list[Injection]) -> int | None:
+    """Return the level at which the marker pin is stuck behind the chip's pad; None if it is not."""
+    return next((int(i.arguments[0]) for i in injections if i.kind == "marker_stuck"), None)
+
+
+def _stick(machine: Chip, address: int, bit: int) -> None:
+    """Let a bit of RAM read 1 whatever a debugger writes; what the core writes is left alone."""
+
+    def written(at: int, size: int) -> None:
+        if at <= address < at + size:
+            machine.core.store(address, bytes([machine.core.peek(address, 1)[0] | 1 << bit]))
+
+    machine.core.on_poke.append(written)
+
+
+AT_ONCE: dict[str, Callable[..., None]] = {
+    "clock_slow": lambda machine, permille: machine.clock.go_slow(permille / 1000),
+    "ram_stuck": _stick,
+    "locked": lambda machine, level: machine.protect(level),
+}
 
 
 def _cut_flash(machine: Machine, address: int, operation: int, log: Callable[[str], None]) -> None:

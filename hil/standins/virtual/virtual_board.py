@@ -18,7 +18,7 @@ from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.coverage_server import coverage_server
-from hil.standins.virtual.inject import Injection, schedule
+from hil.standins.virtual.inject import Injection, schedule, stuck_marker
 from hil.standins.virtual.meter.debug_power import DebugPower
 from hil.standins.virtual.meter.errors import Flaws
 from hil.standins.virtual.meter.power_supply import PowerSupply
@@ -83,6 +83,9 @@ class VirtualBoard:
         self._runner = ChipRunner(self._chip, after_slice=self._after_slice)
         debug = DebugPower(self._time, log)
         self._supply = Supply(self._model.currents, self._activity, debug)
+        self._stuck_marker = stuck_marker(wanted.injections)
+        if self._stuck_marker:
+            self._supply.edge(0, 1)
         twin, rng = find_virtual_meter(wanted.meter), np.random.default_rng(wanted.seed)
         self._meter_model = wanted.meter
         self._meter = twin.server(twin.make(self._supply, Flaws.draw(twin.limits, rng), rng), log)
@@ -147,7 +150,7 @@ class VirtualBoard:
     def _note_edge(self, port: str, pin: int, level: int, time_ps: int) -> None:
         name = self._model.pin.format(port=port, pin=pin)
         self._log(f"{name} goes {'high' if level else 'low'} at {time_ps / PS_PER_S:.9f} s")
-        if name == self._board.marker:
+        if name == self._board.marker and self._stuck_marker is None:
             self._note_marker(level, time_ps)
 
     def _note_marker(self, level: int, time_ps: int) -> None:

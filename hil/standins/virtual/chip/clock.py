@@ -24,6 +24,7 @@ class Clock:
 
     def __init__(self, count: Callable[[], int], hz: int) -> None:
         self._count = count
+        self._slow = 0.0
         self.hz = hz
         self._base_ps = 0
         self._base_count = count()
@@ -39,7 +40,12 @@ class Clock:
     def set_frequency(self, hz: int) -> None:
         """Change the clock frequency of the core from now on."""
         self._base_ps, self._base_count = self.now, self._count()
-        self.hz = hz
+        self.hz = round(hz * (1 - self._slow))
+
+    def go_slow(self, share: float) -> None:
+        """Let the core's clock be slower than its registers say from now on, by a share of it: a wrong oscillator."""
+        self._slow = share
+        self.set_frequency(self.hz)
 
     def count_at(self, deadline: int) -> int:
         """Return the instruction count at which virtual time reaches `deadline` (picoseconds)."""

@@ -62,6 +62,7 @@ class ArmCore(MappedMemories):
         self._stale_code = False
         # Called first by code_changed(); they may change the contents of the memory again.
         self.on_code_changed: list[Callable[[], None]] = []
+        self.on_poke: list[Callable[[int, int], None]] = []  # called with address and size
         self._stepping = False
         self.always_watched = 0  # flags after which every run ends
         super().__init__(uc, memories, peripherals, read, write)
@@ -91,6 +92,8 @@ class ArmCore(MappedMemories):
         """Write memory, which may contain code, from outside the core; raise ModelFault if it is not writable."""
         self.store(address, data)
         self._stale_code = True
+        for written in self.on_poke:
+            written(address, len(data))
 
     def poke_main(self, address: int, data: bytes, who: str) -> None:
         """Write memory as `store_main`, which may contain code; raise ModelFault if it is not writable."""

@@ -17,6 +17,11 @@ NEVER = 1 << 63
 TOLERANCE = 0.03  # relative error of the baud rate with which the stop bit is still sampled inside it, 9.5 bits later
 
 
+def wrong_rate(byte: int) -> int:
+    """Return a byte as it is received at a wrong baud rate."""
+    return byte * 0x9D & 0xFF
+
+
 @dataclass(frozen=True)
 class UartWiring:
     """What a chip connects to one of its UARTs.

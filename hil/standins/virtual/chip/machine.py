@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from hil.errors import RigError
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import debug, nvic
 from hil.standins.virtual.chip.bus import Bus
@@ -299,3 +300,7 @@ class Chip(Machine):
     def serial(self) -> Uart:
         """The UART of the board's serial port."""
         raise NotImplementedError
+
+    def protect(self, level: int) -> None:
+        """Protect the chip against debuggers, as an earlier owner may have; raise RigError if it has no such thing."""
+        raise RigError(f"this chip has no protection of level {level}")

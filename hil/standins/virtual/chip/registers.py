@@ -162,6 +162,10 @@ class Block:
     def mask(self, register: str, name: str) -> int:
         return self._named[register].mask(name)
 
+    def force(self, register: str, mask: int, value: int) -> None:
+        """Let bits of a register read so from now on, whatever is written."""
+        self._readers[register] = lambda word: word & ~mask | value
+
     def read(self, offset: int, size: int) -> int:
         """Read `size` bytes at `offset`; raise ModelFault if there is no register or its clock is off."""
         quick = self._reader_at.get(offset)

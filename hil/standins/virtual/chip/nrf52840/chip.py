@@ -138,6 +138,11 @@ class Nrf52840(Chip):
 
     # reset
 
+    def protect(self, level: int) -> None:
+        """Close the access port (APPROTECT), whatever the level."""
+        self.uicr.words[0x208 >> 2] = 0xFFFFFF00
+        self.protection.power_on()
+
     def request_reset(self) -> None:
         self.power.note_reset(SREQ)
         super().request_reset()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.line_uart import LineUart, LineWiring
+from hil.standins.virtual.chip.line_uart import LineUart, LineWiring, wrong_rate
 from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.rp2040.apb import ApbBlock
 from hil.standins.virtual.chip.rp2040.dma import Rp2040Dma
@@ -203,7 +203,7 @@ class Pl011(LineUart, ApbBlock):
         if not self._damage_logged:
             self._damage_logged = True
             self._log(f"{self.name} runs at {self._wrong}, the line at {self._line_baud}: bytes are damaged")
-        return byte * 0x9D & 0xFF
+        return wrong_rate(byte)
 
     def clock_changed(self) -> None:
         """Update the baud rate after clk_peri has changed; while clk_peri is off, the UART is stopped."""

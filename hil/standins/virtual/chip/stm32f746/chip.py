@@ -102,6 +102,10 @@ class Stm32F746(Stm32):
         self.pwr.changed = self.flash.timing_changed = self._check_speed
         self.reset()
 
+    def protect(self, level: int) -> None:
+        """Read as read-out protected at a level of RDP; what that does to a debugger is not modelled."""
+        self.flash.force("OPTCR", 0xFF00, {1: 0xBB, 2: 0xCC}[level] << 8)
+
     def _usart1_pins(self) -> tuple[bool, bool]:
         tx, rx = (self.ports[port].alternate(pin) == USART1_AF for port, pin in (TX_PIN, RX_PIN))
         return tx, rx

@@ -125,6 +125,10 @@ class Stm32H7B3(Stm32):
         place = self.core.find(self.core.get(c.PC) & ~1, 2)
         return self.pwr.is_ready() or (place is not None and place[0].writable)
 
+    def protect(self, level: int) -> None:
+        """Read as read-out protected at a level of RDP; what that does to a debugger is not modelled."""
+        self.flash.force("OPTSR_CUR", 0xFF00, {1: 0xBB, 2: 0xCC}[level] << 8)
+
     def _usart1_pins(self) -> tuple[bool, bool]:
         port = self.ports["A"]
         return port.alternate(TX_PIN) == USART1_AF, port.alternate(RX_PIN) == USART1_AF
