@@ -8,6 +8,7 @@ trainrig's own training half (hil/training) is such a client. No module of the b
     trainrig.benchmarks  the same for `hil bench`
     trainrig.kinds       a dictionary of the kinds of plugins that it has: `module:attribute` of the registry of each
     trainrig.templates   a folder with a template for each kind of package that `hil new` writes
+    trainrig.first_light a tuple of stages of a first light (hil.first_light.Stage), with the house image
     trainrig.records     what a client knows of the trials that it recorded (hil.record.clients.Client)
 """
 
@@ -21,7 +22,8 @@ from hil.entry_points import entry_points
 
 PYTEST, COMMANDS, BENCHMARKS = "trainrig.pytest", "trainrig.commands", "trainrig.benchmarks"
 RECORDS, KINDS, TEMPLATES = "trainrig.records", "trainrig.kinds", "trainrig.templates"
-GROUPS = (PYTEST, COMMANDS, BENCHMARKS, RECORDS, KINDS, TEMPLATES)
+FIRST_LIGHT = "trainrig.first_light"
+GROUPS = (PYTEST, COMMANDS, BENCHMARKS, FIRST_LIGHT, RECORDS, KINDS, TEMPLATES)
 
 
 @dataclass(frozen=True)

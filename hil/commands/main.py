@@ -28,6 +28,7 @@ OWN = {  # the commands of the bench, in the order of `hil --help`
     "tail": "follow a running session: boards, rate, loss, power, and the time left",
     "devices": "list attached probes, ports, meters and boot loaders, and the flash cycles of the boards in rig.toml",
     "init": "write a first rig.toml from the attached devices, or fill in an empty one",
+    "first-light": "bring up a board that nobody has run before, one assumption at a time",
     "doctor": "check every device that rig.toml names, and print how to fix what is wrong",
     "compare": "compare two runs or trials, with uncertainty: hil compare A B",
     "coverage": "show which source lines of the firmware the trials of a run reached: hil coverage [RUN]",
