@@ -29,7 +29,11 @@ class Board:
 
     def __post_init__(self) -> None:
         self.chip = Stm32H7B3(
-            np.random.default_rng(1), self.sent.append, lambda *edge: self.edges.append(edge), self.log.append
+            np.random.default_rng(1),
+            self.sent.append,
+            lambda *edge: self.edges.append(edge),
+            self.log.append,
+            hse_hz=24_000_000,
         )
 
     def load(self, program: bytes, handlers: dict[int, int] | None = None) -> Machine:

@@ -66,6 +66,7 @@ def test_the_firmware_executes_what_unicorn_says(bare_board: Board) -> None:
     found = chip.core.coverage.executed()
     more = executed_bytes(found) - witness.bytes
     assert not witness.bytes - executed_bytes(found)
+    assert chip.fault is None, chip.fault
     # Unicorn reports no instruction that a condition skips; such a block is executed as a whole.
     assert all(follows_it(chip, address & ~1) for address in more), [hex(address) for address in sorted(more)]
     assert len(witness.bytes) > 1500
