@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from hil.standins.virtual import boards as models
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_cells import FlashCells
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.coverage_server import coverage_server
 from hil.standins.virtual.inject import Injection, schedule, stuck_marker
@@ -136,6 +138,7 @@ class VirtualBoard:
         if self._flash_file is not None:
             self._chip.show_main()
             self._flash_file.write_bytes(self._chip.contents.tobytes())
+            cells_file(self._flash_file).write_text(json.dumps(self._chip.flash_cells.as_json()))
 
     def _load_flash(self) -> None:
         if self._flash_file is None or not self._flash_file.exists():
@@ -144,6 +147,7 @@ class VirtualBoard:
         if data.size != self._chip.contents.size:
             raise RigError(f"{self._flash_file} has {data.size} bytes, the flash {self._chip.contents.size}; delete it")
         self._chip.contents[:] = data
+        load_cells(self._chip.flash_cells, cells_file(self._flash_file))
         self._chip.core.code_changed()
         self._chip.reset()
 
@@ -188,6 +192,20 @@ class VirtualBoard:
         if fault is not None and fault is not self._reported:
             self._report(fault_record(self._chip, fault, self._symbols))
         self._reported = fault
+
+
+def cells_file(flash: Path) -> Path:
+    """Return the file beside the flash file that keeps cycles and wrong ECCs."""
+    return flash.with_name(f"{flash.name}.cells.json")
+
+
+def load_cells(cells: FlashCells, file: Path) -> None:
+    """Take the state of a flash's cells from a file, if it is there; raise RigError if it is no such file."""
+    if file.exists():
+        try:
+            cells.set_json(json.loads(file.read_text()))
+        except (ValueError, AttributeError) as error:
+            raise RigError(f"{file} does not have the state of a flash ({error}); delete it") from error
 
 
 def place_in(symbols: Symbols, pc: int) -> str:

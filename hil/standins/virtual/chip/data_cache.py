@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LINE = 32  # bytes of a line (ARM DDI 0489, L1 caches)
+LINE_BITS = 5
+LINE = 1 << LINE_BITS  # bytes of a line (ARM DDI 0489, L1 caches)
 UNCACHED, WRITE_THROUGH, WRITE_BACK = 0, 1, 2
 
 

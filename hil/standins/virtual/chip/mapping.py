@@ -48,9 +48,9 @@ class MappedMemories(MemoryMap):
         self._changes: list[Callable[[], None]] = []
         self._refusals: dict[str, str] = {}
         self._sizes_open: dict[str, tuple[int, str]] = {}  # size and reason for memories that are open only in part
+        self._watched_loads: dict[int, object] = {}  # hooks by the first address
         self._may_store: Callable[[], bool] | None = None
         self._no_store = ""
-        self._watched_loads: dict[int, object] = {}  # hooks by the first address
         self._guard: Write | None = None
         self._guard_hook: object | None = None
         self._keep: list[object] = []

@@ -12,6 +12,7 @@ from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.debug import C_DEBUGEN, VC_CORERESET, DebugControl
 from hil.standins.virtual.chip.exceptions import THUMB
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_cells import FlashCells
 from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.halting import HaltingDebug
 from hil.standins.virtual.chip.nvic import Nvic
@@ -40,6 +41,7 @@ class ResetAndPower:
         self._reset_wanted = False
         self._brown_out: np.random.Generator | None = None
         self.flash_power = FlashPower()
+        self.flash_cells = FlashCells(lambda line: self.log(line))
 
     def set_fpu(self, on: bool) -> None:
         """Enable or disable the floating-point unit."""

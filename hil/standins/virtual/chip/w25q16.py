@@ -12,9 +12,11 @@ import numpy as np
 
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_cells import FlashCells
 from hil.standins.virtual.chip.flash_power import FlashPower
 
 SIZE, SECTOR, BLOCK, PAGE = 0x200000, 0x1000, 0x10000, 0x100
+ENDURANCE = 100_000  # W25Q16JV data sheet, features: erase cycles of a sector
 READ_HZ, FAST_HZ = 50_000_000, 133_000_000  # SCK for command 03h, and for all others
 JEDEC_ID = (0xEF, 0x40, 0x15)
 PAGE_PS, SECTOR_PS, BLOCK_PS, STATUS_PS = 400_000_000, 45_000_000_000, 150_000_000_000, 10_000_000_000
@@ -29,7 +31,7 @@ class W25Q16:
         clock: virtual time.
         array: contents, uint8[SIZE].
         base: address of the contents for the core.
-        power: supply of the flash.
+        power, cells: supply and cells of the flash.
         changed: called after the contents have changed.
 
     Attributes:
@@ -37,11 +39,12 @@ class W25Q16:
     """
 
     def __init__(
-        self, clock: Clock, array: np.ndarray, base: int, power: FlashPower, changed: Callable[[], None]
-    ) -> None:
+        self, clock: Clock, array: np.ndarray, base: int, power: FlashPower, cells: FlashCells,
+        changed: Callable[[], None],
+    ) -> None:  # fmt: skip
         self._clock = clock
         self.array = array
-        self._base, self._power = base, power
+        self._base, self._power, self._cells = base, power, cells
         self._changed = changed
         self.continuous = False
         self._status = [0, QE]
@@ -119,7 +122,9 @@ class W25Q16:
             raise ModelFault(
                 f"flash_range_erase of {count} bytes at 0x{offset:X}: not whole sectors of {SECTOR} bytes of the flash"
             )
-        self.array[offset : offset + self._power.bytes_done(self._base + offset, count)] = 0xFF
+        done = self._power.bytes_done(self._base + offset, count)
+        erased = self._cells.erased(offset, done, SECTOR, ENDURANCE)
+        self.array[offset : offset + done] = np.frombuffer(bytearray(erased), np.uint8)
         end, spent = offset + count, 0
         while offset < end:
             whole = block and offset % block == 0 and offset + block <= end

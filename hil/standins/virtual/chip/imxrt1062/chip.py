@@ -106,7 +106,9 @@ class Imxrt1062(Chip):
         self._core_only = False
         self._window_open = False
         self._fill("ocram", 0, OCRAM2)
-        self.flash = W25Q16(self.clock, self.core.bytes["flash"], FLASH, self.flash_power, self.core.code_changed)
+        self.flash = W25Q16(
+            self.clock, self.core.bytes["flash"], FLASH, self.flash_power, self.flash_cells, self.core.code_changed
+        )
         self.analog = CcmAnalog(self.clock, lambda: self.ccm.settle(), self.log)
         self.dcdc = Dcdc(self.clock, lambda: self.ccm.settle())
         self.ccm = Ccm(self.clock, self.analog, lambda: self.dcdc.millivolt, self._clocks_changed, self._set_gates)

@@ -66,7 +66,7 @@ class Nrf52840(Chip):
         super().__init__(CORE, (FLASH, self.RAM), PERIPHERALS, log)
         self.core.bytes["ram"][:] = rng.integers(0, 256, self.RAM.size, np.uint8)
         self.uicr = Uicr()
-        self.nvmc = Nvmc(self.clock, self.core, self.uicr, self.flash_power, log)
+        self.nvmc = Nvmc(self.clock, self.core, self.uicr, self.flash_power, self.flash_cells, log)
         self.uicr.program = self.nvmc.write_word
         self.protection = Protection(self.uicr, variant[2:])
         self.ctrl_ap = CtrlAp(self.protection, self.nvmc.erase_all, super().hold_reset, log)

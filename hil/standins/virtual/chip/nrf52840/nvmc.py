@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_cells import FlashCells
 from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.nrf52840.uicr import Uicr
 from hil.standins.virtual.chip.registers import WORD, Block, Register
@@ -31,7 +34,7 @@ class Nvmc(Block):
         clock: virtual time.
         core: core whose memory `flash` is the array.
         uicr: UICR.
-        power: supply of flash and UICR.
+        power, cells: supply of flash and UICR, and cells of the flash.
         log: receives one line about each mistake that silicon ignores silently.
     """
 
@@ -46,11 +49,14 @@ class Nvmc(Block):
         Register("IMISS", 0x54C, "MISSES:0-31"),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, core: ArmCore, uicr: Uicr, power: FlashPower, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, clock: Clock, core: ArmCore, uicr: Uicr, power: FlashPower, cells: FlashCells,
+        log: Callable[[str], None],
+    ) -> None:  # fmt: skip
         self._clock = clock
         self._core = core
         self._uicr = uicr
-        self._power = power
+        self._power, self._cells = power, cells
         self._log = log
         self.array = core.bytes["flash"]
         self._busy_until = 0
@@ -125,7 +131,7 @@ class Nvmc(Block):
         self._erase("ERASEPAGE")
         if new % PAGE or new >= FLASH_SIZE:
             raise ModelFault(f"NVMC_ERASEPAGE is written with 0x{new:08X}, which is no page of the flash")
-        self.array[new : new + self._power.bytes_done(new, PAGE)] = 0xFF
+        self._fill(new, self._power.bytes_done(new, PAGE))
         self._core.code_changed()
         self._busy(PAGE_PS)
 
@@ -140,9 +146,13 @@ class Nvmc(Block):
             self._uicr.erase()
             self._busy(PAGE_PS)
 
+    def _fill(self, first: int, size: int) -> None:
+        """Let erased bytes be there."""
+        self.array[first : first + size] = np.frombuffer(bytearray(self._cells.erased(first, size, PAGE)), np.uint8)
+
     def erase_all(self) -> None:
         """Erase flash and UICR, for ERASEALL of the NVMC and of the CTRL-AP."""
-        self.array[:] = 0xFF
+        self._fill(0, FLASH_SIZE)
         self._uicr.erase()
         self._core.code_changed()
         self._busy(ALL_PS)

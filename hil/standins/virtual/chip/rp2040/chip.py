@@ -175,7 +175,9 @@ class Rp2040(Chip):
         self.watchdog = Rp2040Watchdog(self.clocks.ref_hz, self._tick_changed, self.restart)
 
     def _wire_flash(self) -> None:
-        self.flash = W25Q16(self.clock, self.core.bytes["xip"], XIP, self.flash_power, self.core.code_changed)
+        self.flash = W25Q16(
+            self.clock, self.core.bytes["xip"], XIP, self.flash_power, self.flash_cells, self.core.code_changed
+        )
         self.ssi = Ssi(self.clock, self.clocks.sys_hz, self.flash, self._window_changed)
         self.xip_control = XipControl()
         self._closed: str | None = ""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hil.standins.virtual.chip.data_cache import LINE_BITS
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.mapping import MappedMemories
 from hil.standins.virtual.chip.memories import MemoryMap
@@ -65,27 +66,28 @@ class DmaRequest:
     to_peripheral: bool
 
 
-@dataclass(frozen=True)
 class DmaWindow:
     """Memory of a stream: the DMA accesses it past the core's data cache.
 
-    Attributes:
+    Args:
         memory: memories of the chip.
         who: the stream, for the log.
         start: address.
         size: bytes.
     """
 
-    memory: MemoryMap
-    who: str
-    start: int
-    size: int
+    def __init__(self, memory: MemoryMap, who: str, start: int, size: int) -> None:
+        self._memory, self._who, self._start, self.size = memory, who, start, size
+        self._cached = memory.cache.at(start) if memory.cache is not None else None
 
     def read(self, offset: int) -> int:
-        return self.memory.load_main(self.start + offset, 1, self.who)[0]
+        address, cached = self._start + offset, self._cached
+        if cached is not None and not cached.kinds[address - cached.base >> LINE_BITS]:
+            return int(cached.view[address - cached.base])  # the most frequent case: a byte that is not cached
+        return self._memory.load_main(address, 1, self._who)[0]
 
     def write(self, offset: int, data: bytes) -> None:
-        self.memory.store_main(self.start + offset, data, self.who)
+        self._memory.store_main(self._start + offset, data, self._who)
 
 
 class DmaStream:

@@ -79,7 +79,7 @@ class Stm32F746(Stm32):
         log: Callable[[str], None], hse_hz: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(CORE, MEMORIES, PERIPHERALS, log, rng)
-        self.flash = Stm32F746Flash(self.clock, self.core, self.flash_power, log)
+        self.flash = Stm32F746Flash(self.clock, self.core, self.flash_power, self.flash_cells, log)
         self.rcc = Stm32F746Rcc(self.clock, hse_hz)
         self.pwr = Stm32F746Pwr(self.clock, lambda: bool(self.rcc.field("CR", "PLLON")), self._check_over_drive)
         for letter in PORTS:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_cells import FlashCells
 from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.registers import Block, Register
 
@@ -35,7 +36,7 @@ class Stm32F746Flash(Block):
     Args:
         clock: virtual time.
         core: core whose memory `flash` is the array.
-        power: supply of the flash.
+        power, cells: supply and cells of the flash.
         log: receives one line about each mistake that silicon ignores silently.
     """
 
@@ -50,11 +51,13 @@ class Stm32F746Flash(Block):
         Register("OPTCR1", 0x18, "BOOT_ADD0:0-15/x BOOT_ADD1:16-31/x", 0x00400080),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, core: ArmCore, power: FlashPower, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, clock: Clock, core: ArmCore, power: FlashPower, cells: FlashCells, log: Callable[[str], None]
+    ) -> None:
         super().__init__("FLASH", 0x40023C00)
         self._clock = clock
         self._core = core
-        self._power = power
+        self._power, self._cells = power, cells
         self._log = log
         self.array = core.bytes["flash"]
         self.timing_changed: Callable[[], None] = lambda: None
@@ -108,12 +111,15 @@ class Stm32F746Flash(Block):
             self.value["SR"] |= ERSERR
             return
         if control & MER:
-            first, size, duration = 0, sum(SECTORS), MASS_PS
+            sectors, duration = range(len(SECTORS)), MASS_PS
         else:
-            first, size = sum(SECTORS[:sector]), SECTORS[sector]
-            duration = SECTOR_PS[size]
-        done = self._power.bytes_done(BASE + first, size)
-        self._core.store_main(BASE + first, b"\xff" * done, "the flash controller")
+            sectors, duration = range(sector, sector + 1), SECTOR_PS[SECTORS[sector]]
+        first = sum(SECTORS[: sectors.start])
+        left = self._power.bytes_done(BASE + first, sum(SECTORS[i] for i in sectors))
+        for i in sectors:
+            erased = self._cells.erased(first, min(left, SECTORS[i]), SECTORS[i])
+            self._core.store_main(BASE + first, erased, "the flash controller")
+            first, left = first + SECTORS[i], left - len(erased)
         self._core.code_changed()
         self._take(duration)
 

@@ -74,7 +74,7 @@ class Stm32H7B3(Stm32):
         log: Callable[[str], None], hse_hz: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(CORE, MEMORIES, PERIPHERALS, log, rng)
-        self.flash = Stm32H7b3Flash(self.clock, self.core, self.flash_power, log)
+        self.flash = Stm32H7b3Flash(self.clock, self.core, self.flash_power, self.flash_cells, log)
         self.pwr = Stm32H7b3Pwr(self.clock)
         self.rcc = Stm32H7b3Rcc(self.clock, hse_hz)
         for letter in "ABCDEFGHIJK":

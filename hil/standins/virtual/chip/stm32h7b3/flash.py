@@ -16,6 +16,7 @@ from collections.abc import Callable
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_cells import FlashCells
 from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.registers import Block, Register
 
@@ -73,7 +74,7 @@ class Stm32H7b3Flash(Block):
     Args:
         clock: virtual time.
         core: core whose memory `flash` is the array.
-        power: supply of the flash.
+        power, cells: supply and cells of the flash.
         log: receives one line about each mistake that silicon ignores silently.
     """
 
@@ -87,7 +88,9 @@ class Stm32H7b3Flash(Block):
         *_bank(2),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, core: ArmCore, power: FlashPower, log: Callable[[str], None]) -> None:
+    def __init__(
+        self, clock: Clock, core: ArmCore, power: FlashPower, cells: FlashCells, log: Callable[[str], None]
+    ) -> None:
         super().__init__("FLASH", 0x52002000)
         self._clock = clock
         self._core = core
@@ -96,8 +99,7 @@ class Stm32H7b3Flash(Block):
         self._bytes = self.array.data  # of single flash words, which numpy would take longer for
         self.timing_changed: Callable[[], None] = lambda: None
         self.bus_fault: Callable[[int, str], None] = lambda address, why: None
-        self.wrong_ecc: set[int] = set()  # addresses of flash words
-        self._power = power
+        self._power, self._cells = power, cells
         for bank in (1, 2):
             self._readers[f"SR{bank}"] = lambda value, bank=bank: self._status(bank, value)
             self._writers[f"CR{bank}"] = lambda old, new, _acting, bank=bank: self._control(bank, old, new)
@@ -121,6 +123,7 @@ class Stm32H7b3Flash(Block):
             self._core.guard_writes("flash", None)
         super().reset()
         self._forget()
+        self._watch_wrong_ecc()
 
     def timing_is_enough(self, hz: int, scale: int) -> bool:
         """Return whether wait states and programming delay are enough for an AXI clock of `hz` at a voltage scale."""
@@ -173,10 +176,10 @@ class Stm32H7b3Flash(Block):
             self._raise(bank, PGSERR)
             return
         done = self._power.bytes_done(BASE + first, size)
-        self._core.store_main(BASE + first, b"\xff" * done, "the flash controller")
-        ended = BASE + first + done
-        kept = {word for word in self.wrong_ecc if not BASE + first <= word < ended}
-        self._set_wrong_ecc(kept | {ended} if 0 < done < size else kept)
+        erased = self._cells.erased(first, done, SECTOR_SIZE)
+        self._core.store_main(BASE + first, erased, "the flash controller")
+        kept = {word for word in self._cells.wrong_ecc if not first <= word < first + done}
+        self._set_wrong_ecc(kept | {first + done} if 0 < done < size else kept)
         self._core.code_changed()
         self._finish(bank, duration)
 
@@ -224,7 +227,7 @@ class Stm32H7b3Flash(Block):
         both = int.from_bytes(self._before, "little") & int.from_bytes(self._data, "little")
         done = self._power.bytes_done(BASE + word, WORD_SIZE)
         if done and (done < WORD_SIZE or self._before != ERASED):
-            self._set_wrong_ecc(self.wrong_ecc | {BASE + word})
+            self._set_wrong_ecc(self._cells.wrong_ecc | {word})
         new = both.to_bytes(WORD_SIZE, "little")[:done] + self._before[done:]
         self._core.store_main(BASE + word, new, "the flash controller")
         self._word = None
@@ -232,9 +235,13 @@ class Stm32H7b3Flash(Block):
         self._finish(bank, WORD_PS)
 
     def _set_wrong_ecc(self, words: set[int]) -> None:
-        if words != self.wrong_ecc:
-            self.wrong_ecc = words
-            self._core.watch_loads(words, WORD_SIZE, self._read_wrong_ecc)
+        if words != self._cells.wrong_ecc:
+            self._cells.wrong_ecc = words
+            self._watch_wrong_ecc()
+
+    def _watch_wrong_ecc(self) -> None:
+        words = [BASE + word for word in self._cells.wrong_ecc]
+        self._core.watch_loads(words, WORD_SIZE, self._read_wrong_ecc)
 
     def _read_wrong_ecc(self, address: int) -> None:
         self._raise(self._bank_of(address - BASE), DBECCERR)
