@@ -24,19 +24,13 @@ else:
     import tomli as tomllib
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "hazards"
-WAYS = (
-    "wrong",
-    "fault",
-    "nothing",
-    "garbled",
-    "unreadable",
-    "refused",
-)  # of `expect`; README.md there has what each is
+WAYS = ("wrong", "fault", "nothing", "garbled", "unreadable", "refused")  # of `expect` (README.md there)
 STOPPED = "stopped"  # by the stand-in, which names the place and the rule: as good as what silicon would do
 SEND, LOOK, END = r"send (0x\w+)\r\n", r"look (0x\w+)\r\n", r"((?:ok|wrong)[^\n]*)\n"
 IN_MEMORY = 0x600DF00D  # at the address of a line `look`
-LONGEST_S = 2.0  # in which a stand-in's processes run and nothing comes
-ASLEEP_S = 0.3  # until a core that has told where to look sleeps
+PATIENCE, SHORT_S = 8, 1.0  # how often nothing may come within this time of a stand-in's processes
+LOOKS_AT = 2  # place of LOOK among the patterns
+LOOKS, ASLEEP_S = 5, 0.1  # at the memory of a core that sleeps soon
 
 
 @dataclass(frozen=True)
@@ -100,27 +94,35 @@ def run(rig: Rig, board: str, elf: Path, logs: Path) -> Seen:
 
 
 def _shown(dut: Dut) -> Seen:
-    while True:
+    """Wait for the verdict of a firmware, and look now and then whether the core is in a fault."""
+    seen = Seen("nothing", "")
+    for _ in range(PATIENCE):
         try:
-            which = dut.serial.expect([END, SEND, LOOK], timeout=LONGEST_S)
+            which = dut.serial.expect([END, SEND, LOOK], timeout=SHORT_S)
         except pexpect.TIMEOUT as error:
-            return _silent(dut, error)
+            seen = _silent(dut, error)
+            if seen.how in ("fault", STOPPED):
+                break
+            continue
         said = dut.serial.match[1].decode()
         if which == 0:
             return Seen("ok" if said.startswith("ok") else "wrong", said.strip())
-        if which == 1:
-            dut.serial.write(bytes(ord("A") + number % 26 for number in range(int(said, 16))))
-        else:
+        if which == LOOKS_AT:
             return _looked(dut, int(said, 16))
+        dut.serial.write(bytes(ord("A") + number % 26 for number in range(int(said, 16))))
+    return seen
 
 
 def _looked(dut: Dut, address: int) -> Seen:
-    time.sleep(ASLEEP_S)
-    try:
-        (word,) = dut.read(address, np.uint32, 1)
-    except RigError as error:
-        return Seen("unreadable", str(error))
-    return Seen("ok" if word == IN_MEMORY else "unreadable", f"0x{word:08X}")
+    for _ in range(LOOKS):  # the core may not sleep yet at the first
+        try:
+            (word,) = dut.read(address, np.uint32, 1)
+        except RigError as error:
+            return Seen("unreadable", str(error))
+        if word != IN_MEMORY:
+            return Seen("unreadable", f"0x{word:08X}")
+        time.sleep(ASLEEP_S)
+    return Seen("ok", f"0x{IN_MEMORY:08X}")
 
 
 def _silent(dut: Dut, error: Exception) -> Seen:
