@@ -6,5 +6,5 @@
 /* Invalidate and enable instruction and data cache. */
 void cache_start(void);
 
-/* Drop what the data cache holds of n bytes that changed in memory. Nothing that was written there waits in the cache. */
+/* Drop what the data cache holds of n bytes that changed in memory. No store to them waits in the cache. */
 void cache_forget(uint32_t address, uint32_t n);

@@ -13,7 +13,7 @@
 
 /* Commands of the flash (W25Q16JV data sheet, 8.2). Mode bits 5 and 4 of 10b make it take the next address without a
    command (Fast Read Quad I/O with continuous read mode). The boot ROM ends that mode after any reset, and before
-   it erases or programs (RP2040 data sheet, 2.8.1.2, 2.8.3.1.3). */
+   it erases or programs (RP2040 data sheet, 2.8.1, 2.8.3.1.3). */
 enum {
     READ_DATA = 0x03,
     READ_STATUS_2 = 0x35,
@@ -38,8 +38,8 @@ INLINED void exchange(uint32_t first, uint32_t second) {
     }
 }
 
-/* QE is set at the factory in the chips whose name ends in IQ, as a Pico's (W25Q16JV data sheet, 7.1.4); 0xFF is what
-   the line says where nobody answers. */
+/* QE is set at the factory in the chips whose name ends in IQ, as a Pico's (W25Q16JV data sheet, status registers).
+   Where nobody answers the line says 0xFF. */
 INLINED bool quad_allowed(void) {
     SSI_SSIENR = 0;
     SSI_BAUDR = CLOCK_DIVIDER;

@@ -50,7 +50,7 @@ typedef struct {
     uint32_t apb2;
 } clock_rates_t;
 
-/* Voltage, crystal and PLL for the highest frequency of the core. Where a ready flag does not come, the chip stays on HSI
+/* Voltage, crystal and PLL for the core's highest frequency. Where a ready flag does not come, the chip stays on HSI
    and the rates say so. Called before any clock of a peripheral is enabled. */
 clock_rates_t clock_start(void);
 
