@@ -26,9 +26,6 @@ static void set_region(uint32_t number, const mpu_region_t *region) {
     MPU_RLAR = (region->base + ((1u << region->log2_size) - 32u)) | region->attributes >> 8 << 1 | MPU_RLAR_ENABLE;
 }
 
-static void prepare(void) {
-    MPU_MAIR0 = ATTRIBUTES;
-}
 #else
 #define MPU_RASR REGISTER(0xE000EDA0u)
 #define MPU_RASR_ENABLE (1u << 0)
@@ -46,10 +43,6 @@ static void set_region(uint32_t number, const mpu_region_t *region) {
     MPU_RASR = region->attributes | (region->log2_size - 1u) << 1 | MPU_RASR_ENABLE;
 }
 
-static void prepare(void) {
-    set_region(0, &everything);
-}
-
 void mpu_open(const mpu_region_t *region) {
     set_region(LAST_REGION, region);
     barrier();
@@ -65,7 +58,11 @@ void mpu_close(void) {
 /* HFNMIENA: without it the regions do not hold at the priority of FAULTMASK, and what is uncached by its region is read
    through the cache there. */
 void mpu_start(const mpu_region_t *regions, size_t n) {
-    prepare();
+#if __ARM_ARCH >= 8
+    MPU_MAIR0 = ATTRIBUTES;
+#else
+    set_region(0, &everything);
+#endif
     for (size_t i = 0; i < n; i++) {
         set_region(FIRST_REGION + (uint32_t)i, &regions[i]);
     }

@@ -1,8 +1,18 @@
-/* What USART1 receives: from the ring that the DMA fills or, where no DMA answers, from the register. */
+/* USART1's pins, and what it receives: from the ring that the DMA fills or, where no DMA answers, from the register. */
 #pragma once
 
+#include "board.h"
 #include "serial.h"
-#include "stm32.h"
+
+#define USART1_AF 7u /* DS10916, alternate function mapping; DS13139, alternate functions: ports A and B */
+
+static inline void start_pin(uint32_t port, uint32_t pin) {
+    RCC_GPIO_ENR |= 1u << port;
+    (void)RCC_GPIO_ENR; /* two cycles until the clock runs (RM0385, RM0455, RCC: peripheral clock enable) */
+    modify(&GPIO_AFR(port, pin), 0xFu << 4 * (pin % 8), USART1_AF << 4 * (pin % 8));
+    modify(&GPIO_PUPDR(port), 3u << 2 * pin, GPIO_PULL_UP << 2 * pin);
+    modify(&GPIO_MODER(port), 3u << 2 * pin, GPIO_MODE_ALTERNATE << 2 * pin);
+}
 
 static uint32_t taken; /* place in the ring of the next byte to take */
 

@@ -10,9 +10,8 @@
 #define RX_STREAM 2u
 #define TX_STREAM 7u
 #define CHANNEL DMA_CR_CHANNEL(4u)
-#define TX_PIN 9u    /* of port A */
-#define RX_PIN 7u    /* of port B */
-#define USART1_AF 7u /* DS10916, alternate function mapping: ports A and B */
+#define TX_PIN 9u /* of port A */
+#define RX_PIN 7u /* of port B */
 
 enum {
     RX_RING = 1024, /* bytes; an interrupt at each half, every 5.5 ms at 921600 baud, and when the line falls silent */
@@ -23,14 +22,6 @@ enum {
 static volatile uint8_t ring[RX_RING];
 static volatile uint8_t sending[TX_SIZE] __attribute__((section(".dma"))); /* at UART_SEND_BASE */
 static bool by_dma;
-
-static void start_pin(uint32_t port, uint32_t pin) {
-    RCC_GPIO_ENR |= 1u << port;
-    (void)RCC_GPIO_ENR; /* two cycles until the clock runs (RM0385, RCC: peripheral clock enable) */
-    modify(&GPIO_AFR(port, pin), 0xFu << 4 * (pin % 8), USART1_AF << 4 * (pin % 8));
-    modify(&GPIO_PUPDR(port), 3u << 2 * pin, GPIO_PULL_UP << 2 * pin);
-    modify(&GPIO_MODER(port), 3u << 2 * pin, GPIO_MODE_ALTERNATE << 2 * pin);
-}
 
 /* Streams are off after reset, and only then may be set up (RM0385, DMA: stream configuration procedure). */
 static void start_streams(void) {

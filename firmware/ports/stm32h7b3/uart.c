@@ -11,23 +11,12 @@
 enum {
     TX_PIN = 9,
     RX_PIN = 10,
-    USART1_AF = 7,  /* DS13139, port A alternate functions */
     RX_RING = 2048, /* bytes; an interrupt at each half, every 11 ms at 921600 baud, and when the line falls silent */
 };
 
 /* No initial values, and not cleared at start: only what the DMA wrote is read. */
 static volatile uint8_t ring[RX_RING] __attribute__((section(".dma")));
 static bool by_dma;
-
-static void start_pins(void) {
-    RCC_GPIO_ENR |= 1u << GPIOA;
-    (void)RCC_GPIO_ENR; /* two cycles until the clock runs (RM0455, RCC: peripheral clock enable delay) */
-    modify(&GPIO_AFR(GPIOA, TX_PIN), 0xFu << 4 * (TX_PIN - 8) | 0xFu << 4 * (RX_PIN - 8),
-           USART1_AF << 4 * (TX_PIN - 8) | USART1_AF << 4 * (RX_PIN - 8));
-    modify(&GPIO_PUPDR(GPIOA), 3u << 2 * RX_PIN, GPIO_PULL_UP << 2 * RX_PIN);
-    modify(&GPIO_MODER(GPIOA), 3u << 2 * TX_PIN | 3u << 2 * RX_PIN,
-           GPIO_MODE_ALTERNATE << 2 * TX_PIN | GPIO_MODE_ALTERNATE << 2 * RX_PIN);
-}
 
 /* Streams are off after reset, and only then may be set up (RM0455, DMA: stream configuration procedure). TRBUFF:
    without it a stream that serves a USART may be locked (ES0478, errata of STM32H7A3/7B3, DMA; unverified). */
@@ -45,7 +34,8 @@ static void start_stream(void) {
 }
 
 void uart_start(uint32_t kernel_clock_hz) {
-    start_pins();
+    start_pin(GPIOA, TX_PIN);
+    start_pin(GPIOA, RX_PIN);
     start_stream();
     RCC_APB2ENR |= RCC_APB2ENR_USART1EN;
     (void)RCC_APB2ENR;
