@@ -97,7 +97,7 @@ class Probe:
     ) -> None:
         self.unique_id, self._board, self._pack, self._stand_in = unique_id, board, pack, stand_in
         self._process, self._own = process or ProbeProcess(), process is None
-        self._debugged = False  # whether halting debug was on after `start`
+        self._debugged = False  # whether the core was halted in `start`
         self._lost_power = False  # since `start`, as `attach_after_power_loss` saw
         try:
             if running:
@@ -256,7 +256,7 @@ class Probe:
         writes = [(address, data, self._gate(address)) for address, data in fill.areas]
         deadline_s = DEADLINES_S["reset"] + sum(len(data) for _, data in fill.areas) / SLOWEST_READ
         filled = bool(self._ask("reset", "reset the board", "start_with", fill.entry, writes, deadline_s=deadline_s))
-        self._debugged, self._lost_power = self._debug_is_on(), False
+        self._debugged, self._lost_power = True, False  # the probe had halted the core
         return filled
 
     def has_lost_power(self) -> bool:
