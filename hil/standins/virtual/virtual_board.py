@@ -79,7 +79,7 @@ class VirtualBoard:
         self._chip = self._model.build(np.random.default_rng(wanted.seed), self._line.take, self._note_edge, log)
         self._line.connect(self._chip.serial, self._chip.clock)
         self._chip.sources.insert(0, self._line)
-        self._chip.place = partial(place_in, symbols)
+        self._chip.hazards.place = partial(place_in, symbols)
         schedule(self._chip, wanted.injections, log)
         self._load_flash()
         self._runner = ChipRunner(self._chip, after_slice=self._after_slice)

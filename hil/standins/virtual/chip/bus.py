@@ -31,6 +31,7 @@ class Bus:
     def __init__(self) -> None:
         self.debugger = False
         self._lines: dict[int, Target] = {}
+        self._before_write: Callable[[], None] = lambda: None
         self._after_write: Callable[[], None] = lambda: None
 
     def attach(self, block: Target, size: int, offset: int = 0) -> None:
@@ -45,9 +46,9 @@ class Bus:
                 raise ValueError(f"{block.name} overlaps {self._lines[line].name} at 0x{line << LINE:08X}")
             self._lines[line] = block
 
-    def on_write(self, action: Callable[[], None]) -> None:
-        """Call `action` after every write of the core or the debugger."""
-        self._after_write = action
+    def on_write(self, before: Callable[[], None], after: Callable[[], None]) -> None:
+        """Call `before` and `after` every write of the core or the debugger."""
+        self._before_write, self._after_write = before, after
 
     def read(self, address: int, size: int) -> int:
         """Read a peripheral; raise ModelFault if there is none at the address."""
@@ -61,5 +62,6 @@ class Bus:
         block = self._lines.get(address >> LINE)
         if block is None:
             raise ModelFault(f"write of 0x{address:08X}: the model has no peripheral there", address, "write")
+        self._before_write()
         block.write(address - block.base, size, value)
         self._after_write()

@@ -30,6 +30,7 @@ class CoreSpec:
         boot_address: address of the vector table at reset.
         reset_hz: clock frequency after reset.
         private: attaches the core's private peripherals to a machine and returns the system control block.
+        buffers_writes: whether stores to peripherals may arrive after later instructions; not on Cortex-M0+.
         refused: flags of `count` for instructions that Unicorn executes but this core does not have.
     """
 
@@ -40,3 +41,4 @@ class CoreSpec:
     reset_hz: int
     private: Callable[[Machine], SystemControlBlock]
     refused: int = 0
+    buffers_writes: bool = True

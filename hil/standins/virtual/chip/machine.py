@@ -24,13 +24,13 @@ from hil.standins.virtual.chip.ended import RunEnd
 from hil.standins.virtual.chip.exceptions import Exceptions
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.halting import HaltingDebug
+from hil.standins.virtual.chip.hazards import Hazards
 from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.reset import ResetAndPower
 from hil.standins.virtual.chip.synchronous import SynchronousFaults
 from hil.standins.virtual.chip.systick import SysTick
 
-_NO_DIGITS = str.maketrans("", "", "0123456789ABCDEFx")
 SLICE_INSTRUCTIONS = 2_000_000  # some 10 ms of wall time
 
 
@@ -51,7 +51,6 @@ class Machine(ResetAndPower):
 
     Attributes:
         clock_debugger: what keeps the debug access port of a sleeping core clocked, for the log.
-        place: names a code address in the log.
     """
 
     clock_debugger = ""
@@ -63,8 +62,7 @@ class Machine(ResetAndPower):
         super().__init__()
         self.spec = spec
         self.log = log
-        self.place: Callable[[int], str] = "0x{:08X}".format
-        self._reported: set[tuple[int, str]] = set()
+        self.hazards = Hazards(self)
         self.bus = Bus()
         self.core = ArmCore(memories, peripherals, self.bus.read, self.bus.write, spec.cpu)
         count = partial(self.core.state.__getitem__, int(Slot.COUNT))
@@ -80,7 +78,7 @@ class Machine(ResetAndPower):
         self.blocks: list[Block] = [self.scb, self.systick]
         self.at_count: list[tuple[int, Callable[[], None]]] = []  # (instruction count, action), sorted
         self._waits_for_event = False
-        self.bus.on_write(self._after_write)
+        self.bus.on_write(self.hazards.before_write, self._after_write)
 
     def add(self, block: Block, size: int) -> None:
         """Attach a peripheral; if it is a `Source`, it also acts in virtual time."""
@@ -213,6 +211,7 @@ class Machine(ResetAndPower):
             self.asleep = self._waits_for_event = True
 
     def _return(self) -> None:
+        self.hazards.before_return()
         self.exceptions.leave(self.core.get(c.PC))
         self.core.state[Slot.EVENT] = 1
         if self.scb.field("SCR", "SLEEPONEXIT") and not self.nvic.active:
@@ -236,14 +235,6 @@ class Machine(ResetAndPower):
         assert fault is not None
         raise fault
 
-    def report_hazard(self, what: str) -> None:
-        """Log what silicon punishes without a fault: wrong bytes, or a handler that runs twice; once for each place."""
-        pc = self.core.get(c.PC) & ~1
-        kind = what.translate(_NO_DIGITS)
-        if (pc, kind) not in self._reported:
-            self._reported.add((pc, kind))
-            self.log(f"hazard at {self.place(pc)}: {what}")
-
     def _stop(self, fault: ModelFault) -> None:
         self.fault = fault
         self.log(f"the chip stops: {fault}")
@@ -263,6 +254,7 @@ class Machine(ResetAndPower):
 
     def _after_write(self) -> None:
         """After a register write, end the slice if an exception may be taken now, or later when it is unmasked."""
+        self.hazards.after_write()
         best = self.nvic.best()
         if best is None:
             self.core.watch(False)

@@ -34,6 +34,7 @@ class Nvic:
         self.pending = 0
         self.lines = 0
         self.active: list[int] = []
+        self.fell = 0  # exception whose line fell last; the machine clears it
         self.enabled = _ALWAYS
         self.priority = bytearray(FIRST_IRQ + self.interrupts)
         self.group_mask = 0xFF
@@ -49,6 +50,8 @@ class Nvic:
     def set_line(self, irq: int, high: bool) -> None:
         """Set the interrupt line of a peripheral; a line that stays high pends again after its handler."""
         bit = 1 << FIRST_IRQ + irq
+        if not high and self.lines & bit:
+            self.fell = FIRST_IRQ + irq
         self.lines = self.lines | bit if high else self.lines & ~bit
 
     def enable_fault(self, number: int, on: bool) -> None:

@@ -63,9 +63,7 @@ class SystemControlBlockM7(SystemControlBlock):
             for m in core.memories
             if not m.alias and not any(base <= m.base and m.base + m.size <= base + size for base, size in self._tcms)
         ]
-        core.cache = self.cache = DataCache(behind, CacheShape.from_ccsidr(features.data_cache), machine.report_hazard)
-        self._usual = self._unprotected = [memory.kinds.copy() for memory in behind]
-        self._negative = False
+        core.cache = self.cache = DataCache(behind, CacheShape.from_ccsidr(features.data_cache), machine.hazards.report)
         self._instructions_invalidated = False
         super().__init__(
             machine, features.cpuid, features.data_cache, features.instruction_cache, features.mpu_regions,

@@ -39,7 +39,7 @@ from hil.standins.virtual.chip.w25q16 import W25Q16
 # 32 interrupt lines, of which the chip uses 26, and 2 bits of priority (2.4.5, 2.3.2).
 CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M0, interrupts=32, priority_bits=2, boot_address=0, reset_hz=ROSC_HZ,
-    private=private_peripherals, refused=NOT_V6M,
+    private=private_peripherals, refused=NOT_V6M, buffers_writes=False,
 )  # fmt: skip
 XIP = 0x10000000
 _XIP = "xip", "xip_noalloc", "xip_nocache", "xip_nocache_noalloc"
