@@ -1,4 +1,4 @@
-"""Errors that end a thread of a test, or a future whose result nobody asks for: the test would pass."""
+"""Errors that end a thread of a test, or a future or task whose result nobody asks for: the test would pass."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from hil.errors import RigError
+from hil.session.counted_errors import COUNTED
 from hil.session.run_state import TRACKER
+from hil.session.task_errors import Tasks
 from hil.threads import ThreadPool
 
-COUNTED = (RigError, AssertionError)  # of the rig's calls, and of what the test asserts of their results
 OTHERS = pytest.StashKey["weakref.WeakSet[threading.Thread]"]()  # that ran before the test, and belong to another
 FUTURES = pytest.StashKey["Futures"]()
+TASKS = pytest.StashKey[Tasks]()
 
 
 @contextlib.contextmanager
@@ -95,7 +96,7 @@ def _phase(item: pytest.Item, is_setup: bool = False) -> Generator[None, Any, An
     if TRACKER not in item.stash:
         return (yield)
     note, futures = item.stash[TRACKER].note_beside, item.stash[FUTURES]
-    with heard(note, item.stash[OTHERS]), futures.watched():
+    with heard(note, item.stash[OTHERS]), futures.watched(), item.stash[TASKS].watched(note):
         try:
             return (yield)
         finally:
@@ -111,6 +112,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Hear of threads that fixtures start."""
     item.stash[OTHERS] = weakref.WeakSet(threading.enumerate())
     item.stash[FUTURES] = Futures()
+    item.stash[TASKS] = Tasks()
     return (yield from _phase(item, is_setup=True))
 
 
