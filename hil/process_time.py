@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from hil.steady_clock import steady_s
+
 STOPPED = (b"T", b"t")  # states: by a signal, by a debugger
 LARGEST = 1 << 16  # bytes of a file that is read
 STOPPED_FOR_S = 5.0  # of wall time without a pause, until a process counts as stopped for good
@@ -39,12 +41,12 @@ class ProcessTime:
 
     def __init__(self, pid: int) -> None:
         self.pid, self.lost_s = pid, 0.0
-        self._at, self._look = time.monotonic(), _look(pid)
+        self._at, self._look = steady_s(), _look(pid)
         self._since = dict.fromkeys(self._look.stopped, self._at)  # by process: stopped, and has not run since then
 
     def look(self) -> None:
         """Measure what the process has lost since the last look."""
-        now, look = time.monotonic(), _look(self.pid)
+        now, look = steady_s(), _look(self.pid)
         passed = now - self._at
         waits = (waited - self._look.waited.get(thread, waited) for thread, waited in look.waited.items())
         lost = passed if look.stopped else min(max(waits, default=0.0), passed)
@@ -74,16 +76,16 @@ class AbleTime:
         lost_s: returns the seconds in which it could not, since any moment.
 
     Attributes:
-        began: when it was made, by `time.monotonic`.
+        began: when it was made, by `steady_s`.
     """
 
     def __init__(self, lost_s: Callable[[], float]) -> None:
-        self.began, self._lost_s, self._lost_before = time.monotonic(), lost_s, lost_s()
+        self.began, self._lost_s, self._lost_before = steady_s(), lost_s, lost_s()
 
     @property
     def seconds(self) -> float:
         """The seconds so far."""
-        return time.monotonic() - self.began - (self._lost_s() - self._lost_before)
+        return steady_s() - self.began - (self._lost_s() - self._lost_before)
 
 
 def stopped_process(pid: int) -> int | None:
@@ -91,8 +93,8 @@ def stopped_process(pid: int) -> int | None:
 
     It returns None as soon as none is stopped, and of one that still runs now and then, after twice that time.
     """
-    process, end = ProcessTime(pid), time.monotonic() + 2 * STOPPED_FOR_S
-    while process.stopped is None and process.is_paused and time.monotonic() < end:
+    process, end = ProcessTime(pid), steady_s() + 2 * STOPPED_FOR_S
+    while process.stopped is None and process.is_paused and steady_s() < end:
         time.sleep(LOOK_S)
         process.look()
     return process.stopped

@@ -7,6 +7,24 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 
+class _Kept:
+    """The functions as they were when the rig was loaded.
+
+    Libraries that stop the time of a test, such as freezegun, replace `time.monotonic` and `time.time` in every module
+    that has them under a name. They do not look into classes.
+    """
+
+    monotonic, unix = staticmethod(time.monotonic), staticmethod(time.time)
+
+
+def steady_s() -> float:
+    """Return the seconds of the monotonic clock, also while a test has stopped or replaced `time.monotonic`.
+
+    Deadlines and durations of the rig are taken from it: a device goes on meanwhile.
+    """
+    return _Kept.monotonic()
+
+
 @dataclass(frozen=True)
 class SteadyClock:
     """UTC that runs on evenly if the computer's clock is set back or forward.
@@ -15,7 +33,7 @@ class SteadyClock:
 
     Attributes:
         unix_s: UNIX time when this clock was set.
-        monotonic_s: `time.monotonic()` at that moment.
+        monotonic_s: `steady_s()` at that moment.
     """
 
     unix_s: float
@@ -24,11 +42,11 @@ class SteadyClock:
     @classmethod
     def set(cls) -> SteadyClock:
         """Return a clock that is set by the computer's clock now."""
-        return cls(time.time(), time.monotonic())
+        return cls(_Kept.unix(), steady_s())
 
     def now(self) -> datetime:
         """Return the time in UTC."""
-        return datetime.fromtimestamp(self.unix_s + time.monotonic() - self.monotonic_s, timezone.utc)
+        return datetime.fromtimestamp(self.unix_s + steady_s() - self.monotonic_s, timezone.utc)
 
     def stamp(self) -> str:
         """Return the time as the record has it, to the second."""

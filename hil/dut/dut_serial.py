@@ -25,6 +25,7 @@ from hil.link.failures import Silent
 from hil.link.received_words import is_text
 from hil.port_errors import PORT_ERRORS
 from hil.process_time import LOOK_S
+from hil.steady_clock import steady_s
 from hil.targets.serial_port import SerialPort
 
 TIMEOUT_S = 10.0
@@ -84,7 +85,7 @@ class DutSerial(io.RawIOBase):
         self._raised = raised if raised is not None else []
         self._first_bytes: bytes | None = None  # since the last reset; None if nobody knows it
         self._timeout: float | None = TIMEOUT_S
-        self._recent, self._came_at = b"", time.monotonic()  # last bytes, and when they came
+        self._recent, self._came_at = b"", steady_s()  # last bytes, and when they came
         self._expecter = Expecter(self.more)
         self._ends = Deadline(None, lost_s)
         self._matches = 0
@@ -179,7 +180,8 @@ class DutSerial(io.RawIOBase):
             patterns: a regular expression (str, UTF-8, or bytes; or compiled), `pexpect.EOF` or `pexpect.TIMEOUT`, or
                 a list of these. One that the empty text matches, such as `.*`, matches at once: it judges nothing.
             timeout: in seconds; None waits for ever, -1 means the attribute `timeout`.
-            searchwindowsize: search only this many of the last bytes.
+            searchwindowsize: search only this many of the last bytes. Without it, all that is unread is searched, and
+                with what comes then the 64 KiB before it: a match of new bytes does not begin earlier.
 
         Raises:
             NotSeen: nothing matched in time (a `pexpect.TIMEOUT` too). It is a DeviceFault if the device printed
@@ -190,24 +192,22 @@ class DutSerial(io.RawIOBase):
         listed = check_patterns(patterns)
         check_timeout(timeout, has_default=True)
         try:
-            compiled = self._expecter.compile_pattern_list(
-                [each.encode() if isinstance(each, str) else each for each in listed]
-            )
+            compiled = self._expecter.compiled(listed)
         except re.error as error:
             raise RigError(f"{shown(patterns)} is no regular expression ({error}): correct the pattern.") from error
         seconds = self._timeout if timeout == -1 else timeout
         self._ends = self.deadline(seconds)
         try:
-            index = int(self._expecter.expect_list(compiled, timeout=None, searchwindowsize=searchwindowsize))
-        except pexpect.EOF as ended:  # pexpect makes one of its own from that of `_gone`
-            gone = self._gone(ended.__context__ or ended)
+            index = self._expecter.expect(compiled, searchwindowsize)
+        except pexpect.EOF as ended:
+            gone = self._gone(ended)
             named = " or ".join(shown(each) for each in listed)
             raise (gone.instead_of(named) if isinstance(gone, CommandEnded) else gone) from None
         except pexpect.TIMEOUT:
             named = " or ".join(shown(each) for each in listed)
             raise self._not_seen(named, seconds, self._expecter.before, self._ends.began) from None
         if isinstance(self._expecter.after, bytes):  # not a TIMEOUT or EOF that the caller listed
-            empty = compiled[index].search(b"") is not None
+            empty = self._expecter.match.re.search(b"") is not None
             self.note_match(not empty)
             if empty:
                 self._lines_seen.note_empty(shown(listed[index]))
@@ -226,7 +226,7 @@ class DutSerial(io.RawIOBase):
     def in_waiting(self) -> int:
         """Bytes that can be read without waiting."""
         printed = int(self._console.in_waiting) if self._console is not None else 0
-        return len(self._expecter.unread) + printed + int(self._guarded(lambda: self._port.in_waiting))
+        return len(self._expecter.data) + printed + int(self._guarded(lambda: self._port.in_waiting))
 
     def readable(self) -> bool:
         """Return True."""
@@ -251,7 +251,7 @@ class DutSerial(io.RawIOBase):
     def read_until(self, expected: bytes = b"\n", size: int | None = None) -> bytes:
         """Return the bytes up to and with `expected`, at most `size`; fewer after `timeout`."""
 
-        def end(data: bytes) -> int | None:
+        def end(data: bytearray) -> int | None:
             at = data.find(expected)
             found = at + len(expected) if at >= 0 else None
             return min(found or size, size) if size is not None and (found or len(data)) >= size else found
@@ -309,8 +309,8 @@ class DutSerial(io.RawIOBase):
         """End the use of the port: threads that wait for something get this error, and so does a later use."""
         self._too_late = too_late
         self._expecter.unread = b""
-        ends = time.monotonic() + LEFT_S
-        while self._inside and time.monotonic() < ends:
+        ends = steady_s() + LEFT_S
+        while self._inside and steady_s() < ends:
             time.sleep(LOOK_S)
 
     def close(self) -> None:
@@ -343,7 +343,7 @@ class DutSerial(io.RawIOBase):
         """
         seconds = self._timeout if timeout == -1 else timeout
         self._ends = ends or self.deadline(seconds)
-        data, searched = bytearray(self._expecter.unread), 0
+        data, searched = self._expecter.data, 0
         try:
             while (end := data.find(b"\n", searched)) < 0:
                 searched = len(data)
@@ -351,14 +351,18 @@ class DutSerial(io.RawIOBase):
                 if not came:
                     raise self._not_seen(wanted, seconds, passed + bytes(data), self._ends.began)
         except RigError as error:
-            self._expecter.before = self._expecter.unread = bytes(data)
+            self._expecter.before, self._expecter.data = bytes(data), data
             raise (error.instead_of(wanted) if isinstance(error, CommandEnded) else error) from None
-        self._expecter.unread = bytes(data[end + 1 :])
-        return bytes(data[:end].rstrip(b"\r"))
+        line = bytes(data[:end].rstrip(b"\r"))
+        del data[: end + 1]
+        self._expecter.data = data  # a port that was opened again has discarded it
+        return line
 
     def arrived(self) -> bytes:
         """Return the last bytes that came, after a look at the port; they stay unread."""
-        self._expecter.unread += self._came() if self.in_waiting > len(self._expecter.unread) else b""
+        if self.in_waiting > len(self._expecter.data):
+            came = self._came()
+            self._expecter.data += came
         return self._recent
 
     def take_settled(self, quiet_s: float, most_s: float) -> bytes:
@@ -397,8 +401,8 @@ class DutSerial(io.RawIOBase):
         self._followed.cut()
 
     def fell_silent(self, began: float) -> bool:
-        """Return whether nothing came for a good part of the time since `began` (`time.monotonic`)."""
-        now = time.monotonic()
+        """Return whether nothing came for a good part of the time since `began` (`steady_s`)."""
+        now = steady_s()
         return now - max(began, self._came_at) >= SILENT_SHARE * (now - began)
 
     def note_match(self, matched: bool = True) -> None:
@@ -455,7 +459,7 @@ class DutSerial(io.RawIOBase):
         if data:
             if self._first_bytes is not None and len(self._first_bytes) < REMEMBERED:
                 self._first_bytes += data
-            self._recent, self._came_at = (self._recent + data)[-REMEMBERED:], time.monotonic()
+            self._recent, self._came_at = (self._recent + data)[-REMEMBERED:], steady_s()
             self._followed.add(data)
         return data
 
@@ -469,9 +473,9 @@ class DutSerial(io.RawIOBase):
             data += self._console.read(printed) if printed else b""
         return data or bytes(self._port.read(max(1, ready)))
 
-    def _until(self, end: Callable[[bytes], int | None], size: int | None) -> bytes:
+    def _until(self, end: Callable[[bytearray], int | None], size: int | None) -> bytes:
         """Return the unread bytes before the index that `end` gives for them, or `size` of them after a time-out."""
-        ends, data = Deadline(self._timeout, self._lost_s), self._expecter.unread
+        ends, data = Deadline(self._timeout, self._lost_s), self._expecter.data
         while (at := end(data)) is None:
             try:
                 came = self.more(ends)
@@ -483,8 +487,10 @@ class DutSerial(io.RawIOBase):
                 at = len(data) if size is None else min(size, len(data))
                 break
             data += came
-        self._expecter.unread = data[at:]
-        return data[:at]
+        taken = bytes(data[:at])
+        del data[:at]
+        self._expecter.data = data
+        return taken
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
         while True:

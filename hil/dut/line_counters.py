@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hil.errors import Blocked
 from hil.images import Image
 from hil.port_errors import PORT_ERRORS
+from hil.steady_clock import steady_s
 from hil.targets.core_probe import CoreProbe
 from hil.targets.serial_port import SerialPort
 
@@ -66,13 +67,13 @@ def count_line_bytes(probe: CoreProbe, port: SerialPort, image: Image) -> LineTe
         port.reset_input_buffer()
         before = _counters(probe, image)
         port.write(SHORT_FRAMES)
-        came, until = 0, time.monotonic() + ANSWER_S
+        came, until = 0, steady_s() + ANSWER_S
         while True:
             came += len(port.read(max(1, port.in_waiting)))
             reached, taken, answered = (
                 (now - then) & MASK for now, then in zip(_counters(probe, image), before, strict=True)
             )
-            if (came and came >= answered and taken >= len(SHORT_FRAMES)) or time.monotonic() > until:
+            if (came and came >= answered and taken >= len(SHORT_FRAMES)) or steady_s() > until:
                 return LineTest(len(SHORT_FRAMES), reached, taken, answered, came)
             time.sleep(LOOK_S)
     except Blocked:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
+from hil.steady_clock import steady_s
 from hil.targets.serial_port import SerialPort
 
 RECEIVED, SENT, ABOUT = "<", ">", "!"
@@ -31,14 +31,14 @@ class TrafficLog:
         self.received = 0
         self._file = path.open("a", encoding="ascii") if path is not None else None
         self._room = LARGEST - (self._file.tell() if self._file is not None else 0)
-        self._began = time.monotonic()
+        self._began = steady_s()
 
     def note(self, direction: str, data: bytes) -> None:
         """Count and write some bytes."""
         self.received += len(data) if direction == RECEIVED else 0
         if self._file is None or not data or self._room <= 0:
             return
-        now = time.monotonic() - self._began
+        now = steady_s() - self._began
         for line in data.splitlines(keepends=True):
             self._room -= self._file.write(f"{now:.6f} {direction} {repr(line)[1:]}\n")
             if self._room <= 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from pathlib import Path
 
 from hil.dut.cases import judge_later
@@ -15,6 +14,7 @@ from hil.errors import Blocked, DeviceFault, RigError
 from hil.images import firmware_of, program_of
 from hil.images.executed import Executed
 from hil.standins import STAND_INS, StandIn
+from hil.steady_clock import steady_s
 from hil.targets.boot_loader import Tell
 from hil.targets.by_command import ByCommand, reset_by_command
 from hil.targets.coverage import CoverageReader
@@ -97,7 +97,7 @@ class WithFlash(WithPort):
                 f"{image.path.name}."
             )
         programmed = route.program(image, always)
-        self._started_at = time.monotonic()
+        self._started_at = steady_s()
         probe = probe_of(route)
         if probe is not None:
             self._note_probe(probe)
@@ -233,7 +233,7 @@ class WithFlash(WithPort):
             self._painted = self.unclaimed_ram.filled = False
             if not self._taken.reset(self._discard):
                 return False
-        self._started_at = time.monotonic()
+        self._started_at = steady_s()
         self.judges_exit = self._saw_fault = False
         self.record.resets += 1
         self._begin_run()

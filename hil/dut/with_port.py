@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ from hil.dut.inspection import Inspection
 from hil.dut.printed import Dtypes, lines
 from hil.errors import Blocked, RigError
 from hil.link.received_words import words
+from hil.steady_clock import steady_s
 from hil.targets.line_faults import line_faults
 from hil.targets.serial_port import (
     BACK_WITHIN_S,
@@ -92,7 +92,7 @@ class WithPort(Inspection):
 
         With `keep`, what the program has printed so far is not discarded.
         """
-        left_s, ends = self._started_at + BACK_WITHIN_S - time.monotonic(), self._taken.endpoints
+        left_s, ends = self._started_at + BACK_WITHIN_S - steady_s(), self._taken.endpoints
         if left_s > 0 and self._is_attached and ends.has_line:
             return come_back(ends, self._baud, "flashing or a reset", left_s)
         return open_serial(self._port_path(), self._baud, self._taken.lost_s, keep)
@@ -104,7 +104,7 @@ class WithPort(Inspection):
 
     def _port_again(self, port: SerialPort) -> SerialPort | None:
         """Return the port of a device that was gone and came back after flashing or a reset; None if it must not go."""
-        if not self._is_attached or time.monotonic() - self._started_at > BACK_WITHIN_S:
+        if not self._is_attached or steady_s() - self._started_at > BACK_WITHIN_S:
             return None
         close_and_discard(port)
         again = come_back(self._taken.endpoints, port.baudrate, "flashing or a reset")

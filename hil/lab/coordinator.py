@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from hil.errors import Blocked, message_of
 from hil.lab.package import load
 from hil.lab.state import Place, Resource, Snapshot, Waiting
 from hil.lab.tunnel import coordinator_address
+from hil.steady_clock import steady_s
 from hil.threads import start
 
 LAB = "lab"  # stage of what is wrong with the lab, and with no board
@@ -77,10 +77,10 @@ class Coordinator:
 
     def wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Wait until a condition on this session holds; return whether it does. It is tried after every change."""
-        until = time.monotonic() + seconds
+        until = steady_s() + seconds
         with self.changed:
             while not condition():
-                left = until - time.monotonic()
+                left = until - steady_s()
                 if left <= 0:
                     return False
                 self.changed.wait(min(left, threading.TIMEOUT_MAX))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -19,6 +18,7 @@ from hil.link.in_flight import InFlight, SentRequest
 from hil.link.messages import Description, Request, description, encode
 from hil.link.pending_request import POLL_AFTER_S, PendingRequest, RequestTime
 from hil.link.wire import CURE, Counters, Wire
+from hil.steady_clock import steady_s
 
 LOG = logging.getLogger(__name__)
 AGAIN_S, GREET_S = 2.0, 0.5  # how long to look for a reset of the board; from one greeting to the next
@@ -125,13 +125,13 @@ class Transport:
     def _exchange(self, request: Request, body: bytes, deadline_s: float, poll_after_s: float) -> dict[str, Any]:
         name = request.name
         sent, before = self._number(request, body), replace(self.counters)
-        pending, reset = PendingRequest(time.monotonic(), poll_after_s), ResetDetector(self._decoder, sent)
+        pending, reset = PendingRequest(steady_s(), poll_after_s), ResetDetector(self._decoder, sent)
         lost_before = self._lost_s()
         self._flow.begin(pending.started)
         self._transmit(sent)
         while True:
             for frame in self._receive():
-                now = time.monotonic()
+                now = steady_s()
                 pending.frame_received()
                 if reset.feed(frame):
                     raise self._reset_error(sent)
@@ -144,7 +144,7 @@ class Transport:
                     self._flow.progress(now, pending.sent_once_at)
                 else:
                     self._no_progress(frame, single=True)
-            now = time.monotonic()
+            now = steady_s()
             able = now - (self._lost_s() - lost_before)  # the time for deadlines
             if able - pending.started > deadline_s or (not pending.is_accepted and self._flow.is_over(able)):
                 sentence = f"the agent did not answer {name!r} within {now - pending.started:.1f} s"
@@ -186,13 +186,13 @@ class Transport:
                     if following is not None:
                         self._seq, following = following.seq, None  # it is not sent, so its number is free
                     in_flight.acknowledge(frame.seq + 1)
-                    self._flow.progress(time.monotonic(), in_flight.sent_at)
+                    self._flow.progress(steady_s(), in_flight.sent_at)
                 elif control in ("ack", "nak") and in_flight.acknowledge(self._decoder.expected(frame)):
-                    self._flow.progress(time.monotonic(), in_flight.sent_at)
+                    self._flow.progress(steady_s(), in_flight.sent_at)
                     lost_before = self._lost_s()
                 elif in_flight.frames:
                     self._no_progress(frame, single=len(in_flight.frames) == 1)
-            now = time.monotonic()
+            now = steady_s()
             if in_flight.frames and self._flow.is_over(now - (self._lost_s() - lost_before)):
                 waited = f"{self._flow.waited(now):.0f} s"
                 sentence = f"the agent has accepted nothing new for {waited} during {name!r}"
@@ -204,7 +204,7 @@ class Transport:
     def _fill(self, in_flight: InFlight, first: SentRequest | None, rest: Iterator[SentRequest]) -> SentRequest | None:
         """Send requests while there is room for them; return the first that has none, None if all are sent."""
         while first is not None and in_flight.has_room(len(first.wire)):
-            now = time.monotonic()
+            now = steady_s()
             if not in_flight.frames:
                 self._flow.begin(now)
             in_flight.add(first, now)
@@ -225,7 +225,7 @@ class Transport:
         """Count an answer that acknowledges nothing new; it extends no deadline."""
         if self._decoder.control(frame) == "nak":
             self.counters.naks += 1
-            self._flow.nak_received(time.monotonic(), frame.seq, single)
+            self._flow.nak_received(steady_s(), frame.seq, single)
         else:
             self.counters.stale += 1
 
@@ -252,7 +252,7 @@ class Transport:
         an agent does that was not reset. For request 1 the host therefore sends damaged frames before `hello`: an agent
         that was reset asks for them again in no session, any other in the session that it has.
         """
-        now, reset = time.monotonic(), ResetDetector(self._decoder, sent)
+        now, reset = steady_s(), ResetDetector(self._decoder, sent)
         greet_at, until = now, now + AGAIN_S
         questions = [DAMAGED] * QUESTIONS if sent.seq == 1 else []
         while now < until:
@@ -263,7 +263,7 @@ class Transport:
             for frame in self._receive(of_no_session=True):
                 if reset.feed(frame):
                     return True
-            now = time.monotonic()
+            now = steady_s()
         return False
 
     def _hello_values(self, nonce: int) -> dict[str, int]:

@@ -13,6 +13,7 @@ from hil.link.failures import PortLost, Silent
 from hil.link.frames import FrameReader, LinkFrame
 from hil.link.received_words import SHOWN, is_text, words
 from hil.port_errors import ConnectionCut
+from hil.steady_clock import steady_s
 
 EXIT_KNOWN_S = 2.0  # a stand-in's port disappears up to this long before its exit is known
 POLL_S = 0.05
@@ -112,8 +113,8 @@ class Wire:
 
     def _await_exit(self) -> None:
         """Wait until the exit of the other end is known, because that is the better reason."""
-        until = time.monotonic() + EXIT_KNOWN_S
-        while time.monotonic() < until:
+        until = steady_s() + EXIT_KNOWN_S
+        while steady_s() < until:
             self._alive()
             time.sleep(POLL_S)
         self._alive()

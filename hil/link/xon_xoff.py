@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from itertools import combinations_with_replacement, product
 
 from hil.link.frames import parse
 from hil.link.messages import REPLY_BIT
 from hil.link.wire import Wire
+from hil.steady_clock import steady_s
 
 NAMES = {0x11: "0x11 (XON)", 0x13: "0x13 (XOFF)"}
 ANSWER_S = 0.5  # an agent answers `hello` within milliseconds; a slow line needs a tenth of a second
@@ -70,8 +70,8 @@ def _is_answered(wire: Wire, hello: Callable[[int], bytes], value: int | None) -
     """Greet the agent with `value` as session number (None: without any suspect); return whether it answers."""
     nonce, data = _greeting(hello, value)
     wire.send(b"\0" + data)
-    until = time.monotonic() + ANSWER_S
-    while time.monotonic() < until:
+    until = steady_s() + ANSWER_S
+    while steady_s() < until:
         for frame in wire.receive():
             if frame.session == nonce & 0xFF and frame.seq == 0 and frame.type & REPLY_BIT:
                 return True

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from hil.errors import Blocked
+from hil.steady_clock import steady_s
 from hil.threads import start
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ class Awaited(Generic[T]):
 
     def __init__(self, read: Callable[[], T], meter: str, deadline_s: float, tell: Callable[[str], None]) -> None:
         self._read, self._meter, self._tell = read, meter, tell
-        self._began = time.monotonic()
+        self._began = steady_s()
         self._until = self._began + deadline_s + SPARE_S
         self._found: list[T] = []
         self._error: Exception | None = None
@@ -52,7 +53,7 @@ class Awaited(Generic[T]):
 
         Raises Blocked if it is not there in time, or soon after the deadline; else what `read` raised.
         """
-        self._until = min(self._until, time.monotonic() + most_s)
+        self._until = min(self._until, steady_s() + most_s)
         self._thread.join(min(soon_s + TOLD_S, self._left_s))
         if self._thread.is_alive() and self._left_s > TOLD_S:
             at = time.strftime("%H:%M:%S", time.localtime(time.time() + self._left_s))
@@ -74,4 +75,4 @@ class Awaited(Generic[T]):
 
     @property
     def _left_s(self) -> float:
-        return max(0.0, self._until - time.monotonic())
+        return max(0.0, self._until - steady_s())

@@ -13,6 +13,7 @@ import numpy as np
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
+from hil.steady_clock import steady_s
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class HostMarked(Protocol):
 class Host:
     """The host's clock in seconds, and its sleep; a virtual instrument brings its own."""
 
-    now: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = steady_s
     sleep: Callable[[float], None] = time.sleep
 
 

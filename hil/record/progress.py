@@ -18,6 +18,7 @@ from hil.atomic_write import write_atomic
 from hil.bounded_read import read_json
 from hil.dataclass_json import rebuilt
 from hil.record.safe_paths import RERUN, safe_file
+from hil.steady_clock import steady_s
 
 NAME = "progress.json"
 EVERY_S = 1.0
@@ -62,7 +63,7 @@ class ProgressFile:
     """
 
     def __init__(
-        self, folder: Path, now: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic
+        self, folder: Path, now: Callable[[], float] = time.time, steady: Callable[[], float] = steady_s
     ) -> None:
         self._path, self._now, self._steady = folder / NAME, now, steady
         self._state, self._written = Progress(), float("-inf")

@@ -10,6 +10,7 @@ from hil.errors import QUARANTINE, Blocked, RigError
 from hil.rig.kept_off import KeptOff, nothing_kept_off
 from hil.rig.locks import Locks
 from hil.rig_toml import Bench, BenchBoard
+from hil.steady_clock import steady_s
 
 POLL_S = 0.5
 
@@ -70,7 +71,7 @@ class AttachedBoards:
                 held.pop()[1].release()
 
     def _lock_one(self, tables: Sequence[BenchBoard]) -> tuple[BenchBoard, Locks]:
-        until = time.monotonic() + self._wait_s
+        until = steady_s() + self._wait_s
         while True:
             busy: list[Blocked] = []
             for each in tables:
@@ -83,7 +84,7 @@ class AttachedBoards:
                     return each, locks
             if len(busy) == 1:
                 raise busy[0]
-            left_s = until - time.monotonic()
+            left_s = until - steady_s()
             if left_s <= 0:
                 raise Blocked(busy[0].stage, " ".join(each.reason for each in busy))
             time.sleep(min(POLL_S, left_s))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from hil.errors import Blocked
@@ -12,6 +11,7 @@ from hil.lab.coordinator import LAB
 from hil.lab.found import NotYet
 from hil.lab.state import Place, Resource, Snapshot
 from hil.rig.locks import Locks
+from hil.steady_clock import steady_s
 
 SETTLED_S = 1.0  # after a place is acquired, until its resources are told to be acquired too
 
@@ -34,7 +34,7 @@ class HeldPlace:
         self._session, self.name, self._lock, self._holder, self._token = session, name, lock, holder, token
         self._epoch = session.epoch  # in which the place was acquired; a later coordinator does not know of it
         self._guard = threading.RLock()  # while the place is released and acquired again
-        self._acquired_at = time.monotonic()
+        self._acquired_at = steady_s()
         self.find: Callable[[Snapshot, Place], Found] = lambda snapshot, place: Found(frozenset())
         self._ready = Found(frozenset())  # what the place had for the board when it was ready
 
@@ -136,7 +136,7 @@ class HeldPlace:
 
     def _acquire(self) -> None:
         self._session.acquire(self.name)
-        self._epoch, self._acquired_at = self._session.epoch, time.monotonic()
+        self._epoch, self._acquired_at = self._session.epoch, steady_s()
         self._session.wait_for(lambda: (place := self._place()) is not None and bool(place.holder), SETTLED_S)
 
     def _is_forgotten(self) -> bool:
@@ -145,7 +145,7 @@ class HeldPlace:
     def _is_unused(self, place: Place) -> bool:
         """Return whether all resources of the place are there, and one is not acquired for it."""
         return (
-            time.monotonic() - self._acquired_at > SETTLED_S
+            steady_s() - self._acquired_at > SETTLED_S
             and self.snapshot.missing(place) is None
             and any(each.acquired != self.name for each in self._resources())
         )

@@ -15,6 +15,8 @@ import stat
 import time
 from pathlib import Path
 
+from hil.steady_clock import steady_s
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -57,7 +59,7 @@ class LockFile:
             OSError: the file cannot be created, or is a symbolic link.
         """
         check_folder(self.path.parent)
-        end = time.monotonic() + wait_s
+        end = steady_s() + wait_s
         for _ in range(MOST_MOVES):
             descriptor = self._wait_for(end)
             try:
@@ -91,7 +93,7 @@ class LockFile:
                     os.fstat(descriptor).st_uid,
                 )
                 os.close(descriptor)
-                if time.monotonic() >= end:
+                if steady_s() >= end:
                     raise LockHeld(note, user) from None
                 time.sleep(POLL_S)
             else:

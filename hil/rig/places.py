@@ -7,7 +7,6 @@ import getpass
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable, Container
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from hil.rig.held_place import HeldPlace
 from hil.rig.kept_off import KeptOff, check_kept_off, nothing_kept_off
 from hil.rig.locks import Locks
 from hil.rig_toml import ANY, Bench
+from hil.steady_clock import steady_s
 from hil.threads import start
 
 BACK_WITHIN_S = 10.0  # for a coordinator or an exporter that starts again
@@ -116,7 +116,7 @@ class Places:
                     held.restore()
 
     def _acquire(self, session: Coordinator, board: str, wanted: str) -> HeldPlace:
-        until, token = time.monotonic() + self._wait_s, None
+        until, token = steady_s() + self._wait_s, None
         name = wanted
         if wanted.startswith(ANY):
             token, name = self._reserve(session, board, wanted.removeprefix(ANY), until)
@@ -125,7 +125,7 @@ class Places:
             if place is None:
                 raise _unknown(session, board, name)
             check_kept_off(self._kept_off, board, place.name)
-            lock = Locks(max(0.0, until - time.monotonic()), self._folder)
+            lock = Locks(max(0.0, until - steady_s()), self._folder)
             left = lock.left_by(self._device(place.name))
             lock.hold(board, [self._device(place.name)])
             try:
@@ -161,7 +161,7 @@ class Places:
                     return False
             except CoordinatorRefusal as refusal:
                 reason = str(refusal)
-            left_s = until - time.monotonic()
+            left_s = until - steady_s()
             if place is not None and left_s <= 0 and not (place.holder == "" and _holder(session, name)):
                 who = f"is held by {place.holder}" if place.holder else f"cannot be acquired ({reason})"
                 raise Blocked("lock", f"{board} is in use: the labgrid place {name} {who}: {ASK}")
@@ -190,7 +190,7 @@ class Places:
                     if name is not None:
                         tokens.append(session.reserve({TAG: value}))
                         continue
-                    left_s = until - time.monotonic()
+                    left_s = until - steady_s()
                     if left_s <= 0:
                         raise Blocked("lock", f"{board} is in use: {_holders(session, value, refused)}: {ASK}")
                     session.wait_for(lambda: _kept_for(session, tokens[-1]), min(left_s, KEEP_S))

@@ -10,6 +10,7 @@ from hil.boards import Board
 from hil.endpoints import Endpoints, Power, SupplyOutput
 from hil.errors import Blocked
 from hil.rig.locks import Locks
+from hil.steady_clock import steady_s
 from hil.targets.power import cycle, open_power
 from hil.targets.probe_process import Failed, ProbeEnded, ProbeProcess, TimedOut
 from hil.targets.serial_port import come_back
@@ -55,9 +56,9 @@ def _supply_locked(board: Board, power: Power) -> Iterator[None]:
 
 
 def _await_probe(unique_id: str, process: ProbeProcess) -> None:
-    until = time.monotonic() + BACK_WITHIN_S
+    until = steady_s() + BACK_WITHIN_S
     while not _attached(unique_id, process):
-        if time.monotonic() > until:
+        if steady_s() > until:
             raise Blocked(
                 "power",
                 f"the probe {unique_id} did not come back within {BACK_WITHIN_S:.0f} s after its power was switched: "

@@ -8,7 +8,6 @@ import select
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from hil.errors import Blocked, DeviceFault, short_path
 from hil.images import Image
 from hil.process_time import LOOK_S, AbleTime, ProcessTime, stopped_process, stopped_sentence
 from hil.standins import parent_watchdog
+from hil.steady_clock import steady_s
 
 STOP_AFTER_S = 3.0  # from SIGTERM to SIGKILL
 
@@ -76,7 +76,7 @@ class StandIn:
                 watched, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
                 bufsize=0,  # `select` does not see lines that Python has read already
             )  # fmt: skip
-        self._time, self._looked_at = ProcessTime(self.process.pid), time.monotonic()
+        self._time, self._looked_at = ProcessTime(self.process.pid), steady_s()
         try:
             self.endpoints = self._await()
         except BaseException:
@@ -119,8 +119,8 @@ class StandIn:
 
     def lost_s(self) -> float:
         """Return the seconds in which the process could not run (hil/process_time.py)."""
-        if time.monotonic() - self._looked_at >= LOOK_S:
-            self._looked_at = time.monotonic()
+        if steady_s() - self._looked_at >= LOOK_S:
+            self._looked_at = steady_s()
             self._time.look()
         return self._time.lost_s
 

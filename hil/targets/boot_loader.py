@@ -13,6 +13,7 @@ from hil.errors import Blocked, DeviceFault
 from hil.images import Image
 from hil.link.failures import Refused
 from hil.link.session import Session, board_name, fresh_nonce
+from hil.steady_clock import steady_s
 from hil.targets.serial_port import SerialPort
 
 ANSWER_S = 2.5  # an agent that runs answers within milliseconds
@@ -137,9 +138,9 @@ def leave_for_boot_loader(port: SerialPort) -> bool:
 
 def _appears(loader: BootLoader, within_s: float) -> bool:
     """Wait until the board is in its boot loader; return False after `within_s` seconds."""
-    until = time.monotonic() + within_s
+    until = steady_s() + within_s
     while not loader.waits():
-        if time.monotonic() > until:
+        if steady_s() > until:
             return False
         time.sleep(POLL_S)
     return True

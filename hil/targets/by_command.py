@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from hil.errors import Blocked, RigError
 from hil.images import Image
 from hil.images.flash_files import differs, extent, write_flash_file
 from hil.link.session import board_name
+from hil.steady_clock import steady_s
 from hil.targets.boot_loader import ask_agent, other_board
 from hil.targets.one_command import run_once
 from hil.targets.probe import Probe
@@ -129,9 +129,9 @@ class ByCommand:
 
     def _differs_by_agent(self, image: Image) -> str | None:
         self.reset()
-        until, hello = time.monotonic() + AGENT_WITHIN_S, None
+        until, hello = steady_s() + AGENT_WITHIN_S, None
         with self._port_again() as port:
-            while hello is None and time.monotonic() < until:
+            while hello is None and steady_s() < until:
                 hello = ask_agent(port)
         if hello is None:
             return f"the agent of {image.path.name} does not answer within {AGENT_WITHIN_S:g} s"

@@ -16,6 +16,7 @@ from typing import Any
 from hil.boards import Board
 from hil.errors import Blocked
 from hil.images import Image
+from hil.steady_clock import steady_s
 from hil.targets.flash_route import by_boot_loader
 
 VENDOR, PRODUCT = 0x16C0, 0x0478
@@ -108,14 +109,14 @@ def report(offset: int, data: bytes) -> bytes:
 
 def _write(device: Any, data: bytes, deadline_s: float) -> None:
     """Send a report; retry while HalfKay is busy with the previous one."""
-    until, problem = time.monotonic() + deadline_s, "no bytes were accepted"
+    until, problem = steady_s() + deadline_s, "no bytes were accepted"
     while True:
         try:
             if device.write(data) == len(data):
                 return
         except OSError as error:
             problem = str(error)
-        if time.monotonic() > until:
+        if steady_s() > until:
             raise Blocked(
                 "flash",
                 f"the Teensy's boot loader did not accept a block within {deadline_s:.0f} s ({problem}): "

@@ -19,6 +19,7 @@ from serial.urlhandler import protocol_socket
 
 from hil.errors import Blocked, message_of
 from hil.port_errors import ConnectionCut
+from hil.steady_clock import steady_s
 
 T = TypeVar("T")
 GONE_S = 20  # without an acknowledgement by the other end's TCP, until the connection counts as cut
@@ -216,17 +217,17 @@ def open_network(address: str, baud: int, read_timeout_s: float, write_timeout_s
 
     Raises Blocked if the address is wrong, nobody listens there, or another client has the port.
     """
-    until = time.monotonic() + LISTENS_WITHIN_S
+    until = steady_s() + LISTENS_WITHIN_S
     while True:
         try:
             return _opened(address, baud, read_timeout_s, write_timeout_s, keep)
         except ConnectionCut as error:
-            if time.monotonic() > until:
+            if steady_s() > until:
                 raise Blocked("link", str(error)) from error
         except (OSError, ValueError) as error:
             cause = _cause(error)
             waits, cure = _cure(cause)
-            if not waits or time.monotonic() > until:
+            if not waits or steady_s() > until:
                 reason = message_of(cause if isinstance(cause, OSError) else error)
                 raise Blocked("link", f"the serial port {address} cannot be opened ({reason}): {cure}") from error
         time.sleep(POLL_S)

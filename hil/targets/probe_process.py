@@ -11,7 +11,6 @@ import logging
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import Pipe
@@ -21,6 +20,7 @@ from typing import Any
 from hil.child_process import module_command
 from hil.errors import Blocked
 from hil.process_time import LOOK_S, ProcessTime
+from hil.steady_clock import steady_s
 from hil.threads import start
 
 LOG = logging.getLogger(__name__)
@@ -198,12 +198,12 @@ class _Deadline:
 
     def _watch(self) -> None:
         watched = [self._own] if self._stand_in is None else [self._own, self._stand_in]
-        before = time.monotonic()
+        before = steady_s()
         while not self._done.wait(LOOK_S):
             lost = [each.lost_s for each in watched]
             for each in watched:
                 each.look()
-            now = time.monotonic()
+            now = steady_s()
             most = max(each.lost_s - old for each, old in zip(watched, lost, strict=True))
             self._run_s, before = self._run_s + max(now - before - most, 0.0), now
             self.own_stopped = self._own.stopped

@@ -20,6 +20,7 @@ from pyocd.probe.debug_probe import DebugProbe
 from pyocd.target import TARGET
 
 from hil.errors import Blocked
+from hil.steady_clock import steady_s
 from hil.targets import cached_reads, cmsis_pack, connect_options, pyocd_targets, remote_probe
 from hil.targets.call_stops import CallStops
 from hil.targets.chip_found import ChipFound
@@ -256,9 +257,9 @@ class PyocdSession:
         target.set_breakpoint(address, Target.BreakpointType.HW)
         try:
             target.resume()
-            end = time.monotonic() + BOOT_S
+            end = steady_s() + BOOT_S
             while target.get_state() != Target.State.HALTED:
-                if time.monotonic() > end:
+                if steady_s() > end:
                     target.halt()
                     break
             return bool(target.read_core_register("pc") == address)

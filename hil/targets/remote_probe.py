@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import time
 from collections.abc import Callable
 from functools import partial
 from math import inf
@@ -12,6 +11,8 @@ from math import inf
 from pyocd.probe import tcp_client_probe
 from pyocd.probe.debug_probe import DebugProbe
 from pyocd.utility.sockets import ClientSocket
+
+from hil.steady_clock import steady_s
 
 REPORT_S = 1.0  # from one report to the next, at least
 Report = Callable[[int, float], None]
@@ -31,17 +32,17 @@ class EndingSocket(ClientSocket):  # type: ignore[misc]
     def __init__(self, host: str, port: int, report: Report) -> None:
         super().__init__(host, port)
         self._report, self._answered, self._round_trip_s = report, 0, inf
-        self._asked_at = self._reported_at = time.monotonic()
+        self._asked_at = self._reported_at = steady_s()
 
     def write(self, data: bytes) -> None:
         """Send a request."""
-        self._asked_at = time.monotonic()
+        self._asked_at = steady_s()
         super().write(data)
 
     def readline(self) -> bytes:
         """Return an answer."""
         line: bytes = super().readline()
-        now = time.monotonic()
+        now = steady_s()
         self._answered += 1
         self._round_trip_s = min(self._round_trip_s, now - self._asked_at)
         if now - self._reported_at >= REPORT_S:

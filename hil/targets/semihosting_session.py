@@ -11,6 +11,7 @@ from typing import Any
 from pyocd.core.target import Target
 from pyocd.debug.context import DebugContext
 
+from hil.steady_clock import steady_s
 from hil.targets import remote_probe
 from hil.targets.confined_files import ConfinedFiles
 from hil.targets.console import Console
@@ -158,8 +159,8 @@ class SemihostingSession(PyocdSession):
         return super().is_halted() if self._held else self.look() is Looked.STOPPED
 
     def _let_run(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while (left_s := end - time.monotonic()) > 0:
+        end = steady_s() + seconds
+        while (left_s := end - steady_s()) > 0:
             if self._held or self.look() is not Looked.SERVED:
                 time.sleep(min(POLL_S, left_s))
 
@@ -195,9 +196,9 @@ class SemihostingCore(PyocdCore):
 
     def halted_within(self, seconds: float) -> bool:
         """Wait until the core is halted by other than a request, and return whether it is; False if it has ended."""
-        end = time.monotonic() + seconds
+        end = steady_s() + seconds
         while (found := self._session.look()) is not Looked.STOPPED:
-            if found is Looked.ENDED or time.monotonic() > end:
+            if found is Looked.ENDED or steady_s() > end:
                 return False
             if found is not Looked.SERVED:
                 time.sleep(POLL_S)

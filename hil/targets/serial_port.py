@@ -21,6 +21,7 @@ from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.port_errors import PORT_ERRORS
 from hil.process_time import AbleTime
+from hil.steady_clock import steady_s
 from hil.targets.network_port import open_network
 
 READ_TIMEOUT_S = 0.02
@@ -154,12 +155,12 @@ def come_back(endpoints: Endpoints, baud: int, after: str, within_s: float = BAC
 
     Raises Blocked if it did not come back `within_s` seconds after `after`, which made it disappear.
     """
-    until = time.monotonic() + within_s
+    until = steady_s() + within_s
     while True:
         try:
             return open_serial(path_of(endpoints), baud)
         except Blocked as blocked:
-            if time.monotonic() > until:
+            if steady_s() > until:
                 raise Blocked(
                     "link", f"the serial port did not come back within {within_s:.0f} s after {after}: {blocked.reason}"
                 ) from blocked

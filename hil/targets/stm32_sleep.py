@@ -13,6 +13,7 @@ from pyocd.core import exceptions
 from pyocd.coresight.minimal_mem_ap import MinimalMemAP
 
 from hil.errors import Blocked
+from hil.steady_clock import steady_s
 
 AWAKE_WITHIN_S = 5.0  # within the deadline of a connection
 POLL_S = 0.001
@@ -46,7 +47,7 @@ class DebugInSleep:
         Raises:
             Blocked: it never answered.
         """
-        port, until = MinimalMemAP(self.dp), time.monotonic() + AWAKE_WITHIN_S
+        port, until = MinimalMemAP(self.dp), steady_s() + AWAKE_WITHIN_S
         while True:
             try:
                 port.init()
@@ -55,7 +56,7 @@ class DebugInSleep:
                     return
             except (exceptions.TransferError, AssertionError):  # an access port that gives no IDR
                 pass
-            if time.monotonic() > until:
+            if steady_s() > until:
                 raise Blocked(
                     "connect",
                     f"the core sleeps, and its memory could not be read for {AWAKE_WITHIN_S:g} s (DBG_SLEEP is off): "

@@ -18,6 +18,7 @@ from pathlib import Path
 from hil.boards import Board
 from hil.errors import Blocked
 from hil.images import Image
+from hil.steady_clock import steady_s
 from hil.targets import uf2_drives
 from hil.targets.flash_route import by_boot_loader
 from hil.targets.uf2_drives import Drive
@@ -102,9 +103,9 @@ class Uf2:
             ) from error
         except OSError:
             pass  # the drive may disappear before the last write is acknowledged; its disappearance is checked below
-        until = time.monotonic() + GONE_S
+        until = steady_s() + GONE_S
         while any(drive.place == place for drive in self._drives()):
-            if time.monotonic() > until:
+            if steady_s() > until:
                 raise Blocked(
                     "flash",
                     f"the drive {place} is still mounted {GONE_S:.0f} s after it was written: "

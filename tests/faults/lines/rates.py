@@ -45,7 +45,8 @@ def main() -> None:
 def row(agent: Agent, window: int, round_s: float, loss: float) -> str:
     """Return a row of the table: window, round trip, loss, bytes a second and their share, lost segments, repeats."""
     clock = Clock()
-    hil.link.transport.time = hil.link.wire.time = clock  # type: ignore[assignment]
+    hil.link.wire.time = clock  # type: ignore[assignment]
+    hil.link.transport.steady_s = hil.link.wire.steady_s = clock.monotonic  # type: ignore[assignment]
     port = port_over(agent, clock, round_s, loss, seed=1)
     session = Session(port, 1)
     session.hello(30.0)

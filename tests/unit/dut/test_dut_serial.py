@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import threading
+import time
 
 import pexpect
 import pytest
@@ -309,3 +310,13 @@ def test_what_is_no_pattern_of_a_line_is_refused(line):
     for wrong in (12, None, b"x", re.compile(b"x"), ()):
         with pytest.raises(RigError, match="the pattern of a line is"):
             lines(line.serial, wrong)
+
+
+def test_a_time_out_ends_while_the_time_of_the_test_is_stopped(line, monkeypatch):
+    looks = iter(range(1000))  # a clock that stands: a wait by it never ends
+    for name in ("monotonic", "time", "perf_counter"):
+        monkeypatch.setattr(time, name, lambda: float(next(looks) * 0))
+    line.prints(b"ready\n")
+    with pytest.raises(Unexpected, match="within 0.1 s"):
+        line.serial.expect("never", timeout=0.1)
+    assert line.serial.read(100) == b"ready\n"

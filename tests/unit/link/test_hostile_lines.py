@@ -46,7 +46,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     for module in ("transport", "wire", "xon_xoff"):
-        monkeypatch.setattr(f"hil.link.{module}.time", clock)
+        monkeypatch.setattr(f"hil.link.{module}.steady_s", clock.monotonic)
+    monkeypatch.setattr("hil.link.wire.time", clock)
     return clock
 
 

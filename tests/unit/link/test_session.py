@@ -22,7 +22,8 @@ NONCE = 0x12345678
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     for module in ("transport", "wire", "xon_xoff"):
-        monkeypatch.setattr(f"hil.link.{module}.time", clock)
+        monkeypatch.setattr(f"hil.link.{module}.steady_s", clock.monotonic)
+    monkeypatch.setattr("hil.link.wire.time", clock)
     return clock
 
 

@@ -60,7 +60,8 @@ def agent(program: Path) -> Iterator[Agent]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     for module in ("transport", "wire", "xon_xoff"):
-        monkeypatch.setattr(f"hil.link.{module}.time", clock)
+        monkeypatch.setattr(f"hil.link.{module}.steady_s", clock.monotonic)
+    monkeypatch.setattr("hil.link.wire.time", clock)
     return clock
 
 

@@ -139,6 +139,7 @@ def test_the_first_five_blocks_that_are_sent_have_as_long_as_pjrc_gives_them(
     """Stalls of 12 s and more at the third block were reported (teensy_loader_cli, issue 75; TyTools, issue 99)."""
     clock = Clock()
     monkeypatch.setattr(halfkay, "time", clock)
+    monkeypatch.setattr(halfkay, "steady_s", clock.monotonic)
     teensy = StallingTeensy(clock, after, stall_s)
     gaps = [(BASE + 4096 * number, bytes([number]) * 100) for number in range(7)]  # blank blocks between them
     if stall_s < (45.0 if after < 5 else 5.0):
