@@ -10,7 +10,8 @@ import numpy as np
 
 from hil.boards import Board
 from hil.boards.faults import KINDS
-from hil.dut.hang_diagnosis import fault_of, found_by, waits_of
+from hil.dut.hang_diagnosis import Hang, fault_of, found_by, waits_of
+from hil.dut.returned import Returned, returned
 from hil.dut.stack_paint import PAINT
 from hil.errors import DeviceFault, RigError, close_matches
 from hil.images import Image
@@ -19,12 +20,9 @@ from hil.images.unwind import call_chain
 from hil.link.failures import Silent
 from hil.targets.core_probe import CoreProbe
 from hil.targets.core_sample import REGISTERS
+from hil.targets.cycle_counter import CYCCNTENA, DEMCR, DWT_CTRL, DWT_CYCCNT, DWT_LAR, TRCENA, UNLOCK
 
 PC = 15
-# ARM DDI 0403E.e: DEMCR (C1.6.5), DWT_CTRL and DWT_CYCCNT (C1.8.7, C1.8.8)
-DEMCR, TRCENA, DWT_CTRL, CYCCNTENA, DWT_CYCCNT = 0xE000EDFC, 1 << 24, 0xE0001000, 1, 0xE0001004
-DWT_LAR, UNLOCK = 0xE0001FB0, 0xC5ACCE55  # lock access of a Cortex-M7 (ARM DDI 0489F, CoreSight components)
-COUNTER_MASK = 0xFFFF_FFFF
 ICSR, VECTACTIVE = 0xE000ED04, 0x1FF  # ARM DDI 0403E.e, B3.2.4: the active exception; also of a lockup (B1.5.15)
 STAYS_S = 0.05  # after which firmware that handles a fault has gone on
 
@@ -39,23 +37,6 @@ class Frame:
 
     def __str__(self) -> str:
         return f"0x{self.address:08X} in {self.function}" + (f" ({self.line})" if self.line else "")
-
-
-@dataclass(frozen=True)
-class Returned:
-    """A return of a function, at which the core is halted.
-
-    Attributes:
-        index: 0 for the first one.
-        result: r0, the returned whole number or address.
-        arguments: r0 to r3 at the call.
-        cycles: between call and return; None without a cycle counter.
-    """
-
-    index: int
-    result: int
-    arguments: tuple[int, ...]
-    cycles: int | None
 
 
 class CoreView:
@@ -168,15 +149,21 @@ class CoreView:
                     raise ended
                 if call is None:
                     of = f" of {times}" if times is not None else ""
-                    found = self.fault() or self.hang()
-                    also = "; ".join(part for part in (printed(), found.rstrip(".") if found else "") if part)
+                    unseen = "" if index else "returns before the loop began are not seen (docs/dut.md, The core)"
+                    also = "; ".join(part for part in (printed(), self._whereabouts(), unseen) if part)
                     raise DeviceFault(
                         f"{function} returned {index}{of} times, and not again within {timeout:g} s"
                         + (f": {also}." if also else ".")
                     )
-                taken = (call.after - call.before) & COUNTER_MASK if counter is not None else None
-                yield Returned(index, call.result, call.arguments, taken)
+                yield returned(function, index, call, self._board.clock_hz if counter is not None else None)
                 index += 1
+
+    def _whereabouts(self) -> str:
+        """Return the fault of a core that is not where the test waits for it, or where it is, as part of a sentence."""
+        found = found_by(self._probe(), self._board, self._image, Silent(""))
+        if found is None:
+            return self.waits() or "the core waits for an interrupt or for input"
+        return found.looks if isinstance(found, Hang) else str(found).rstrip(".")
 
     def _function(self, name: str) -> int:
         found = {symbol.address for symbol in self._image.table if symbol.is_function and symbol.name == name}

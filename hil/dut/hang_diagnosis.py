@@ -26,7 +26,11 @@ EXC_RETURN, ON_PSP = 0xFFFFFF80, 4  # lowest value in lr, and the bit of the pro
 
 
 class Hang(DeviceFault):
-    """The firmware runs and does not return to its link."""
+    """The firmware runs and does not return to its link; `looks` is where the core was, as part of a sentence."""
+
+    def __init__(self, sentence: str, looks: str = "") -> None:
+        super().__init__(sentence)
+        self.looks = looks
 
 
 def fault_sentence(fault: Faulted, board: Board, image: Image) -> str:
@@ -196,10 +200,11 @@ def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: 
             looked_at=True,
         )
     functions = ", ".join(dict.fromkeys(_function(image, sample) for sample in samples))
-    return Hang(
-        f"the firmware hangs: {silence.reason.partition(':')[0]}; {len(samples)} looks found the core in {functions}, "
-        f"the last at pc {image.place(last.pc)}{_callers(image, last)}."
+    looks = (
+        f"{len(samples)} looks found the core in {functions}, the last at pc {image.place(last.pc)}"
+        f"{_callers(image, last)}"
     )
+    return Hang(f"the firmware hangs: {silence.reason.partition(':')[0]}; {looks}.", looks)
 
 
 def _function(image: Image, sample: Sample) -> str:

@@ -12,10 +12,11 @@ import numpy.typing as npt
 from hil.boards import Board
 from hil.dut.as_command import AsCommand
 from hil.dut.caught import Remembered, remembered
-from hil.dut.core import CoreView, Frame, Returned
+from hil.dut.core import CoreView, Frame
 from hil.dut.expectations import CommandEnded
 from hil.dut.memory import Memory, Shape, Where
-from hil.dut.requests import check_timeout
+from hil.dut.requests import check_timeout, check_times
+from hil.dut.returned import Returned
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.rig import Taken
 from hil.targets.core_probe import CoreProbe
@@ -262,11 +263,12 @@ class Inspection(AsCommand):
             timeout: seconds to wait for each call, and for its return.
 
         Raises:
-            RigError: there is no such function, or two; or the time-out is none.
+            RigError: there is no such function, or two; or the time-out or the number is none.
             DeviceFault: it is not called, or does not return; the sentence says where the core is.
             Blocked: there is no probe.
         """
         check_timeout(timeout)
+        check_times(times)
         self.record.reads += 1
         taken, returns = 0, self._core.at_return(function, times, timeout, self._last_words, self._end)
         try:

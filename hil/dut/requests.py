@@ -31,6 +31,12 @@ def check_timeout(timeout: Any, has_default: bool = False) -> None:
         raise RigError(f"timeout is {shown(timeout)}: give seconds, at least 0, or None to wait for ever.")
 
 
+def check_times(times: Any) -> None:
+    """Refuse a number of returns that is no whole number of at least 1, or None. Raises RigError."""
+    if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
+        raise RigError(f"times is {shown(times)}: give a whole number, at least 1, or None for no end.")
+
+
 def check_patterns(patterns: Any) -> list[Any]:
     """Return the patterns of `expect` as a list.
 

@@ -1,7 +1,8 @@
 """Stops of the core at the calls of a function and at their returns, with the cycle counter at both.
 
 The counter stands still while the core is halted, so a stop adds only the refill of the pipeline (ARM DDI 0403E.e,
-C1.8.1 for CYCCNT and B3.3.1 for SysTick).
+C1.8.1 for CYCCNT and B3.3.1 for SysTick). A call has returned when the core is at its return address with the stack
+pointer of the call (AAPCS32, 6.2.1.1): a call within it, by itself or by another task, may return to that address too.
 """
 
 from __future__ import annotations
@@ -9,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from hil.errors import Blocked
+from hil.steady_clock import steady_s
 from hil.targets.core_sample import CallFrame
+from hil.targets.cycle_counter import DWT_CYCCNT, counts
+from hil.targets.exception_frame import WayBack, is_exception_return, way_back
 
 LOST_S = 60.0  # longest time of a call
 
@@ -27,6 +32,10 @@ class StoppableCore(Protocol):
 
     def halted_within(self, seconds: float) -> bool:
         """Wait until the core is halted, and return whether it is."""
+        ...
+
+    def step(self) -> None:
+        """Let the halted core run one instruction."""
         ...
 
     def registers(self, names: Sequence[str]) -> list[int]:
@@ -70,7 +79,8 @@ class CallStops:
         """
         found: list[tuple[int, int, int]] = []
         while len(found) < most and (call := self._call(wait_s, LOST_S)) is not None:
-            found.append((call.arguments[2], call.before, call.after))
+            if call.before is not None and call.after is not None:
+                found.append((call.arguments[2], call.before, call.after))
             self._go(*self._functions)
         return found
 
@@ -88,16 +98,40 @@ class CallStops:
         """Return the next call, with the core halted at its return; None if there is none."""
         if not self._core.halted_within(wait_s):
             return None
-        *arguments, back = self._core.registers(("r0", "r1", "r2", "r3", "lr"))
-        before = self._count()
-        self._go(back & ~1)
-        if not self._core.halted_within(lost_s):
-            return None
-        result = self._core.registers(("r0",))[0]
-        return CallFrame(tuple(arguments), result, before, self._count())
+        *arguments, sp, lr = self._core.registers(("r0", "r1", "r2", "r3", "sp", "lr"))
+        of_handler = is_exception_return(lr)
+        back = self._handlers_way_back(lr, sp) if of_handler else WayBack(lr & ~1, (sp,))
+        before, began = self._count(), steady_s()
+        self._go(back.address)
+        while self._core.halted_within(lost_s - (steady_s() - began)):
+            result, at = self._core.registers(("r0", "sp"))
+            if at in back.pointers:
+                seconds = steady_s() - began
+                return CallFrame(tuple(arguments), None if of_handler else result, before, self._count(), seconds)
+            self._pass(back.address)
+        return None
 
-    def _count(self) -> int:
-        return self._core.word(self._counter) if self._counter is not None else 0
+    def _handlers_way_back(self, lr: int, sp: int) -> WayBack:
+        back = way_back(lr, sp, lambda: self._core.registers(("psp",))[0], self._core.word)
+        if back is None:
+            raise Blocked(
+                "probe",
+                f"this interrupt handler has interrupted the other security state (EXC_RETURN 0x{lr:08X}), so its "
+                "frame cannot be read: stop at a function that the handler calls.",
+            )
+        return back
+
+    def _pass(self, address: int) -> None:
+        """Let the core run on from a breakpoint that stays set."""
+        self._core.remove_breakpoint(address)
+        self._core.step()
+        self._core.set_breakpoint(address)
+        self._core.resume()
+
+    def _count(self) -> int | None:
+        if self._counter is None or (self._counter == DWT_CYCCNT and not counts(self._core.word)):
+            return None
+        return self._core.word(self._counter)
 
     def end(self) -> None:
         """Remove the breakpoints and let the core run."""

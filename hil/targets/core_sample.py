@@ -42,9 +42,18 @@ class Sample:
 
 
 class CallFrame(NamedTuple):
-    """One call: r0 to r3 at its start, r0 at its end, and the counter at both."""
+    """One call of a function.
+
+    Attributes:
+        arguments: r0 to r3 at its start.
+        result: r0 at its end; None of an interrupt handler, whose return restores the r0 of what it interrupted.
+        before: the counter at its start; None if there is none, or it was off.
+        after: the counter at its end, as `before`.
+        seconds: of this computer's clock, from start to end.
+    """
 
     arguments: tuple[int, ...]
-    result: int
-    before: int
-    after: int
+    result: int | None
+    before: int | None
+    after: int | None
+    seconds: float

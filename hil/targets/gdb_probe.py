@@ -257,10 +257,19 @@ class GdbProbe:
             if self._stub is not None:  # it has not failed
                 stops.end()
 
+    def step(self) -> None:
+        """Let the halted core run one instruction."""
+        with self._stopped("run one instruction") as stub:
+            stub.step()
+
     def registers(self, names: Sequence[str]) -> list[int]:
-        """Return registers of the halted core, of those in `REGISTERS`."""
+        """Return registers of the halted core by their names; Blocked if the stub has no such register."""
         with self._stopped("read the registers") as stub:
             found = dict(zip(REGISTERS, stub.registers(len(REGISTERS)), strict=True))
+            others = stub.numbers(set(names) - found.keys())
+            found |= {name: stub.register(number) for name, number in others.items()}
+        if missing := [name for name in names if name not in found]:
+            raise Blocked("probe", f"the {self.unique_id} has no register {missing[0]}: use another emulator.")
         return [found[name] for name in names]
 
     def word(self, address: int) -> int:

@@ -131,6 +131,13 @@ class GdbRemote:
         self._send(packet(b"c"))
         self.running = True
 
+    def step(self) -> None:
+        """Let the halted machine run one instruction."""
+        self._send(packet(b"s"))
+        self.running = True
+        if not self.stopped_within(self._answer_s):
+            raise StubFailed(f"did not run one instruction within {self._answer_s:.0f} s")
+
     def interrupt(self) -> None:
         """Halt the machine; nothing if it is halted."""
         if self.running:

@@ -8,6 +8,8 @@ from typing import Any
 
 from pyocd.core.target import Target
 
+from hil.steady_clock import steady_s
+
 POLL_S = 0.001  # between two questions whether the core has stopped: each disturbs an emulator
 
 
@@ -29,11 +31,15 @@ class PyocdCore:
         """Let the halted core run."""
         self._target.resume()
 
+    def step(self) -> None:
+        """Let the halted core run one instruction."""
+        self._target.step()
+
     def halted_within(self, seconds: float) -> bool:
         """Wait until the core is halted, and return whether it is."""
-        end = time.monotonic() + seconds
+        end = steady_s() + seconds
         while self._target.get_state() != Target.State.HALTED:
-            if time.monotonic() > end:
+            if steady_s() > end:
                 return False
             time.sleep(POLL_S)
         return True

@@ -14,6 +14,7 @@ SOURCE = Path(__file__).with_name("foreign.c")
 CASES = Path(__file__).with_name("cases.c")  # tests itself, and prints as Unity does; for MPS2
 SEMIHOSTING = Path(__file__).with_name("semihosting.c")  # asks the host for files, output and an end; for MPS2
 AT_PROBE = Path(__file__).with_name("semihosting_at_probe.c")  # the same, as a probe commands it; without a port
+CALLS = Path(__file__).with_name("calls.c")  # calls that are hard to follow; for any of these boards
 MACROS = {
     "mps2-an386": "BOARD_MPS2", "mps2-an385": "BOARD_MPS2", "mps2-an505": "BOARD_AN505",
     "stm32f746": "BOARD_STM32F746", "stm32h7b3": "BOARD_STM32H7B3", "nrf52840": "BOARD_NRF52840",
