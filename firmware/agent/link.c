@@ -12,7 +12,7 @@ static void send_expected(const link_t *link, uint8_t type, uint16_t seq) {
 }
 
 static bool is_windowed(uint8_t type) {
-    return type == MSG_LOAD_DATA || type == MSG_SAMPLES || type == MSG_SAMPLE_PART;
+    return type == MSG_LOAD_DATA || type == MSG_SAMPLES || type == MSG_SAMPLE_PART || type == MSG_KEPT_SAMPLES;
 }
 
 static bool takes_long(uint8_t type) {

@@ -67,6 +67,23 @@ typedef struct __attribute__((packed, may_alias)) {
 } msg_samples_request_t;
 _Static_assert(sizeof(msg_samples_request_t) == 4, "msg_samples_request_t is packed");
 
+#define MSG_KEEP 0x15u
+typedef struct __attribute__((packed, may_alias)) {
+    uint32_t address;
+    uint32_t total;
+} msg_keep_request_t;
+_Static_assert(sizeof(msg_keep_request_t) == 8, "msg_keep_request_t is packed");
+typedef struct __attribute__((packed, may_alias)) {
+    uint32_t digest;
+} msg_keep_reply_t;
+_Static_assert(sizeof(msg_keep_reply_t) == 4, "msg_keep_reply_t is packed");
+
+#define MSG_KEPT_SAMPLES 0x1Fu
+typedef struct __attribute__((packed, may_alias)) {
+    uint16_t slot;
+} msg_kept_samples_request_t;
+_Static_assert(sizeof(msg_kept_samples_request_t) == 2, "msg_kept_samples_request_t is packed");
+
 #define MSG_STEP 0x07u
 typedef struct __attribute__((packed, may_alias)) {
     uint32_t step;
@@ -178,11 +195,7 @@ typedef struct __attribute__((packed, may_alias)) {
 _Static_assert(sizeof(msg_sample_part_request_t) == 8, "msg_sample_part_request_t is packed");
 
 #define MSG_USE_FLASH 0x17u
-typedef struct __attribute__((packed, may_alias)) {
-    uint32_t address;
-    uint32_t total;
-} msg_use_flash_request_t;
-_Static_assert(sizeof(msg_use_flash_request_t) == 8, "msg_use_flash_request_t is packed");
+typedef msg_keep_request_t msg_use_flash_request_t;
 typedef msg_load_end_reply_t msg_use_flash_reply_t;
 
 #define MSG_WRITE_TENSOR 0x19u

@@ -17,11 +17,19 @@ void engine_init(engine_t *engine, const format_t *const *formats, uint8_t *aren
 }
 
 void engine_reset(engine_t *engine) {
+    const kept_t kept = engine->kept;
     engine_init(engine, engine->formats, engine->model.arena, engine->arena_size, engine->model.watch.cycles);
+    engine->kept = kept;
 }
 
 failure_t engine_check_network(const engine_t *engine) {
     return engine->model.formats != NULL ? no_failure() : refusal(FAILURE_NO_NETWORK, 0, 0);
+}
+
+/* Bytes of arena with the samples in front of it; UINT32_MAX stays more than there are. */
+static uint32_t with_kept(const engine_t *engine, uint32_t bytes) {
+    const uint32_t in_ram = engine->kept.in_ram;
+    return bytes < UINT32_MAX - in_ram ? bytes + in_ram : UINT32_MAX;
 }
 
 /* Whether a file is being loaded. */
@@ -33,7 +41,7 @@ static failure_t check_loading(const engine_t *engine) {
 failure_t engine_load_begin(engine_t *engine, uint32_t total) {
     engine_reset(engine);
     if (total > engine->arena_size) {
-        return refusal(FAILURE_DOES_NOT_FIT, total, engine->arena_size);
+        return refusal(FAILURE_DOES_NOT_FIT, with_kept(engine, total), with_kept(engine, engine->arena_size));
     }
     engine->total = total;
     return no_failure();
@@ -50,6 +58,26 @@ failure_t engine_load_data(engine_t *engine, uint32_t offset, const uint8_t *dat
     memcpy(engine->model.arena + offset, data, n);
     engine->received += n;
     return no_failure();
+}
+
+failure_t engine_keep_loaded(engine_t *engine, uint32_t bytes) {
+    RETURN_IF_REFUSED(check_loading(engine));
+    if (engine->received != bytes) {
+        return refusal(FAILURE_BAD_LENGTH, engine->received, bytes);
+    }
+    const uint32_t rounded = (bytes + 7) / 8 * 8; /* as every buffer */
+    const uint32_t taken = rounded < engine->arena_size ? rounded : engine->arena_size;
+    engine_keep_flash(engine, engine->model.arena, bytes);
+    engine->kept.in_ram += taken;
+    engine->model.arena += taken;
+    engine->arena_size -= taken;
+    engine->total = engine->received = 0;
+    return no_failure();
+}
+
+void engine_keep_flash(engine_t *engine, const uint8_t *samples, uint32_t bytes) {
+    engine->kept.samples = samples;
+    engine->kept.bytes = bytes;
 }
 
 /* Without settings: the weights and biases of all layers. */
@@ -142,11 +170,12 @@ failure_t engine_configure(engine_t *engine, const method_t *method, const void 
     memcpy(model->settings_bytes, settings, method->settings->size);
     model->method = method;
     model->training = method->training(&model->settings, &model->file);
-    *planned = model_plan(model);
-    if (*planned > engine->arena_size) {
+    const uint32_t size = model_plan(model);
+    *planned = with_kept(engine, size);
+    if (size > engine->arena_size) {
         model->method = NULL;
         model->training = all_of(model);
-        return refusal(FAILURE_DOES_NOT_FIT, *planned, engine->arena_size);
+        return refusal(FAILURE_DOES_NOT_FIT, *planned, with_kept(engine, engine->arena_size));
     }
     engine->under_way = (step_t){.step = model->settings.first_step};
     model->limited = false;
@@ -307,7 +336,7 @@ failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset,
     return no_failure();
 }
 
-uint32_t engine_arena_peak(const engine_t *engine) {
+static uint32_t peak_of_arena(const engine_t *engine) {
     const uint32_t pattern = PAINT;
     const uint8_t *paint = (const uint8_t *)&pattern;
     const model_t *model = &engine->model;
@@ -320,4 +349,8 @@ uint32_t engine_arena_peak(const engine_t *engine) {
         end--;
     }
     return end > kept || !model->in_ram ? end : model->file.size;
+}
+
+uint32_t engine_arena_peak(const engine_t *engine) {
+    return with_kept(engine, peak_of_arena(engine));
 }

@@ -5,10 +5,18 @@
 #include "engine/format.h"
 #include "engine/method.h"
 
+/* Samples that stay, whatever network is loaded: label (u16), pixels, label, pixels, ... */
+typedef struct {
+    const uint8_t *samples;
+    uint32_t bytes;
+    uint32_t in_ram; /* bytes of RAM in front of the arena that samples take */
+} kept_t;
+
 typedef struct {
     const format_t *const *formats; /* formats that a network may have; NULL ends them */
     uint32_t arena_size;            /* bytes */
-    uint32_t total, received;       /* bytes of a network file in the arena; total is 0 when none was begun */
+    kept_t kept;
+    uint32_t total, received; /* bytes of a network file in the arena; total is 0 when none was begun */
     model_t model;
     training_t copied; /* what was last copied out of a file in flash; `layers` is 0 when nothing was */
     step_t under_way;  /* the next step, or as much of it as has been trained */
@@ -23,7 +31,7 @@ typedef struct {
 void engine_init(engine_t *engine, const format_t *const *formats, uint8_t *arena, uint32_t arena_size,
                  uint32_t (*cycles)(void));
 
-/* Forget network and settings. */
+/* Forget network and settings, but no samples that are kept. */
 void engine_reset(engine_t *engine);
 
 /* Load a network file (docs/network.md): its pieces in order of offset, then the checks. */
@@ -36,7 +44,7 @@ failure_t engine_use_flash(engine_t *engine, const uint8_t *file, uint32_t size)
 
 /* Place the buffers and continue at step `first_step`, by a method with its settings. Trained values stay as they are,
    but a file in flash begins again with its own values if the former settings trained other tensors. `planned`: bytes
-   of the memory plan. */
+   of the memory plan, and of the samples that are kept in front of the arena. */
 failure_t engine_configure(engine_t *engine, const method_t *method, const void *settings, uint32_t *planned);
 
 /* Checks before a request, each with those before it: there is a network; there are settings; no step has begun, whose
@@ -51,6 +59,13 @@ failure_t engine_check_at_rest(const engine_t *engine, uint16_t count);
 failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint16_t label, const uint8_t *pixels, uint32_t n);
 failure_t engine_put_part(engine_t *engine, uint16_t slot, uint16_t label, uint32_t offset, const uint8_t *pixels,
                           uint32_t n);
+
+/* Keep `bytes` bytes of samples: those that engine_load_data has brought, from behind which the arena goes on; or those
+   in flash. Fill slots from `slot` on with kept samples: `n` bytes, at any address, are their numbers, of 4 bytes
+   each. */
+failure_t engine_keep_loaded(engine_t *engine, uint32_t bytes);
+void engine_keep_flash(engine_t *engine, const uint8_t *samples, uint32_t bytes);
+failure_t engine_put_kept(engine_t *engine, uint16_t slot, const uint8_t *numbers, uint32_t n);
 
 /* Take the samples in slots 0..count-1 through a pass of a step, as samples first..first+count-1 of its batch.
    engine_step then ends the step; `count` is that of all its samples. */
@@ -88,7 +103,8 @@ failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t of
    the format does not have is taken. */
 failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data);
 
-/* The arena from its start to the highest byte that was written since the last configure, in bytes. */
+/* The arena from its start to the highest byte that was written since the last configure, in bytes, with the samples
+   that are kept in front of it. */
 uint32_t engine_arena_peak(const engine_t *engine);
 
 /* Between the files of the engine, slots.c: the samples that the board holds. A sample may come in pieces: its slot

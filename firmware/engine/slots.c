@@ -108,6 +108,27 @@ failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint16_t label, con
     return no_failure();
 }
 
+failure_t engine_put_kept(engine_t *engine, uint16_t slot, const uint8_t *numbers, uint32_t n) {
+    uint32_t number;
+    uint16_t label;
+    RETURN_IF_REFUSED(engine_check_configured(engine));
+    const uint32_t pixels = (uint32_t)graph_elements(&engine->model.file, 0);
+    const uint32_t each = (uint32_t)sizeof label + pixels, there = engine->kept.bytes / each;
+    if (n == 0 || n % sizeof number != 0) {
+        return refusal(FAILURE_BAD_LENGTH, n, n / sizeof number * sizeof number);
+    }
+    for (uint32_t at = 0; at < n; at += (uint32_t)sizeof number, slot++) {
+        memcpy(&number, numbers + at, sizeof number);
+        if (number >= there) {
+            return refusal(FAILURE_BAD_SLOT, number, there);
+        }
+        const uint8_t *sample = engine->kept.samples + number * each;
+        memcpy(&label, sample, sizeof label);
+        RETURN_IF_REFUSED(engine_put_sample(engine, slot, label, sample + sizeof label, pixels));
+    }
+    return no_failure();
+}
+
 failure_t engine_put_part(engine_t *engine, uint16_t slot, uint16_t label, uint32_t offset, const uint8_t *pixels,
                           uint32_t n) {
     RETURN_IF_REFUSED(check_slot(engine, slot, label));

@@ -22,6 +22,11 @@ failure_t request_sample_part(const call_t *call) {
     return engine_put_part(call->engine, fields->slot, fields->label, fields->offset, call->rest, call->n);
 }
 
+failure_t request_kept_samples(const call_t *call) {
+    const msg_kept_samples_request_t *fields = call->fields;
+    return engine_put_kept(call->engine, fields->slot, call->rest, call->n);
+}
+
 /* The reply to `step` and `run`, in front of the digests of all trained tensors, which are there. */
 static failure_t put_step(const call_t *call, const step_result_t *result) {
     link_put_reply(call->reply, result, sizeof *result);

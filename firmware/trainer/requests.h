@@ -15,12 +15,13 @@ typedef struct {
 
 typedef failure_t request_t(const call_t *call);
 
-/* network_requests.c: the network, its settings, its tensors. */
-request_t request_load_begin, request_load_data, request_load_end, request_use_flash;
+/* network_requests.c: the network, its settings, its tensors; samples that are kept. */
+request_t request_load_begin, request_load_data, request_load_end, request_use_flash, request_keep;
 request_t request_configure, request_digests, request_read_tensor, request_write_tensor;
 
 /* requests.c: samples, steps, evaluation. */
-request_t request_samples, request_sample_part, request_step, request_part, request_run, request_infer, request_trace;
+request_t request_samples, request_sample_part, request_kept_samples, request_step, request_part, request_run,
+    request_infer, request_trace;
 
 /* Cycles of each step of the last run, of each stretch of a phase of the last step, by layer of the last step or run,
    and of bookings with nothing to book; and the work of the last step or run. */
