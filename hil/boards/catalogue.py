@@ -64,7 +64,8 @@ class Board:
     `clock_hz` is 0 of a command whose clock nobody has declared (`command_board`).
     `connect_mode` and `reset_type` are pyOCD options: how it halts and how it resets the chip. `memory_gates` are the
     clocks of memories, by their names, that are off after a reset. `ram_divided_by` is `program` if the program decides
-    which RAM answers at an address (FlexRAM), else `chip`.
+    which RAM answers at an address (FlexRAM), else `chip`. `flash_reserved` are the bytes at the end of the largest
+    flash that are for no data: checkpoint slots (firmware/ports/NAME/flash.c) or a boot loader.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Board:
     wired_port: WiredPort | None = None
     memory_gates: dict[str, ClockGate] = field(default_factory=dict)
     ram_divided_by: str = "chip"
+    flash_reserved: int = 0
 
     @property
     def room_for_data(self) -> Region | None:
@@ -102,6 +104,15 @@ class Board:
             return None
         flash = max(regions, key=lambda region: region.size)
         return Region(flash.name, "flash", flash.start + flash.size // 4, flash.size - flash.size // 4)
+
+    @property
+    def room_for_samples(self) -> Region | None:
+        """Flash region for training samples that stay on the board, None if nothing can be flashed.
+
+        It is the region for a network file without what is reserved at the end of the flash.
+        """
+        room = self.room_for_data
+        return None if room is None else Region(room.name, "flash", room.start, room.size - self.flash_reserved)
 
     def sram_budget(self, variant: str, batch: int, scope: str) -> int | None:
         """Return the SRAM limit in bytes for a variant of the method, None if the catalogue has none.

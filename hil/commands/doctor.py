@@ -138,7 +138,8 @@ def _examine_board(named: BenchBoard, devices: Sequence[AttachedDevice]) -> Iter
     looks += [("port opens", lambda: _port_opens(named)), ("agent answers", lambda: _agent_answers(named))]
     if named.commands is not None:
         looks.insert(0, ("commands", lambda: _commands_are_there(named)))
-    looks.append(("flash", lambda: f"this computer has programmed it {cycles_of(named)} times."))
+    room = _room_for_samples(named.name)
+    looks.append(("flash", lambda: f"this computer has programmed it {cycles_of(named)} times. {room}"))
     if named.meter is not None:
         looks.append(("meter", lambda: _meter_answers(named)))
     if named.switch is not None:
@@ -297,6 +298,16 @@ def _no_answer(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
         "no agent answers, and this computer has never programmed the board: the first run flashes it; "
         "if it already holds the rig's firmware, check its port."
     )
+
+
+def _room_for_samples(name: str) -> str:
+    """Say how many bytes of training samples may stay on the board (docs/link.md)."""
+    room = boards.load(name).room_for_samples
+    flash = f"{room.size:,} bytes of its flash" if room is not None else "none of its flash"
+    arena = (
+        f", and {image_of(name).arena_size:,} of its RAM less what a trial needs" if name in prebuilt_boards() else ""
+    )
+    return f"Training samples may stay in {flash}{arena}: `hil networks` counts them for each network."
 
 
 def _switches(power: Power | None) -> str:

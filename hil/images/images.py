@@ -48,8 +48,8 @@ class Image:
     cargo: tuple[tuple[int, bytes], ...] = ()
 
     def carrying(self, address: int, data: bytes) -> Image:
-        """Return the same firmware with additional data for the flash."""
-        return replace(self, cargo=((address, data),))
+        """Return the same firmware with more data for the flash."""
+        return replace(self, cargo=(*self.cargo, (address, data)))
 
     @property
     def flashed(self) -> list[tuple[int, bytes]]:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import xxhash
+
 from hil.boards import Board
 from hil.endpoints import Verify
 from hil.errors import Blocked, DeviceFault
@@ -65,7 +67,7 @@ class ByBootLoader:
         if hello is not None:
             if board_name(hello) != self._board.name:
                 raise other_board(hello, self._board)
-            if hello["image_digest"] == image.digest and not always:
+            if hello["image_digest"] == image.digest and not always and holds_cargo(self._port, image):
                 self.verified = "agent"
                 return False
         if self._loader is None:
@@ -75,11 +77,14 @@ class ByBootLoader:
         return True
 
     def _no_route(self, image: Image, hello: dict[str, Any] | None) -> str:
+        name = f"{self._board.name} has no probe in rig.toml and its"
+        if hello is not None and hello["image_digest"] == image.digest:
+            return (
+                f"{name} flash has other bytes beside the image than this trial needs: name its probe (`probe = ...`), "
+                "which can write them, or request a trial that needs none."
+            )
         state = "does not answer" if hello is None else f"runs another image (digest {hello['image_digest']:08X})"
-        return (
-            f"{self._board.name} has no probe in rig.toml and its agent {state}: "
-            f"name its probe (`probe = ...`), or flash {image.path.name} by hand."
-        )
+        return f"{name} agent {state}: name its probe (`probe = ...`), or flash {image.path.name} by hand."
 
     def _enter(self, loader: BootLoader, runs: bool) -> None:
         """Enter the boot loader and wait for it: through the agent if it runs and can, else by asking the operator."""
@@ -109,6 +114,26 @@ def ask_agent(port: SerialPort, deadline_s: float = ANSWER_S) -> dict[str, Any] 
         return Session(port, fresh_nonce()).hello(deadline_s)
     except (Blocked, DeviceFault):  # no agent, another version, or a processor fault: all of them are flashed anew
         return None
+
+
+def holds_cargo(port: SerialPort, image: Image) -> bool:
+    """Return whether the flash holds what lies beside the image, by digests of the agent (`keep`, docs/link.md).
+
+    True if there is nothing, or if an older agent cannot tell: then the trial finds out.
+    """
+    session = Session(port, fresh_nonce())
+    try:
+        for number, (address, data) in enumerate(image.cargo):
+            if not number:
+                session.hello(ANSWER_S)
+            reply = session.request("keep", address=address, total=len(data))
+            if reply["digest"] != xxhash.xxh32_intdigest(data):
+                return False
+    except Refused as refusal:
+        return refusal.code == "unknown_request"
+    except (Blocked, DeviceFault):  # such as a fault of the processor, which reads what a power cut has left
+        return False
+    return True
 
 
 def other_board(hello: dict[str, Any], board: Board) -> Blocked:

@@ -15,7 +15,7 @@ from hil.images import Image
 from hil.images.flash_files import differs, extent, write_flash_file
 from hil.link.session import board_name
 from hil.steady_clock import steady_s
-from hil.targets.boot_loader import ask_agent, other_board
+from hil.targets.boot_loader import ask_agent, holds_cargo, other_board
 from hil.targets.one_command import run_once
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
@@ -103,7 +103,8 @@ class ByCommand:
             return False
         if hello is not None and board_name(hello) != self._board.name:
             raise other_board(hello, self._board)
-        return hello is not None and bool(hello["image_digest"] == image.digest)
+        same = hello is not None and bool(hello["image_digest"] == image.digest)
+        return same and holds_cargo(self._port(), image)
 
     def _check(self, image: Image) -> None:
         reason: str | None = None

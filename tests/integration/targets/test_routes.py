@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import xxhash
 
 from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, RigError
 from hil.images import Image, image_of
+from hil.link.failures import Refused
 from hil.rig_toml import read_bench
 from hil.standins import start_virtual
 from hil.targets import boot_loader, connect_options, flash_cycles, pyocd_targets
@@ -95,6 +97,48 @@ def test_the_agents_digest_decides(
     route = ByBootLoader(H7, None, loader, lambda sentence: None)  # type: ignore[arg-type]
     assert route.program(IMAGE, always) == bool(programs)
     assert (loader.programmed, route.name) == (programs, "fake")
+
+
+class Answers:
+    """A session with an agent that has other bytes than zeros at every address, or is too old to say."""
+
+    def __init__(self, port: object, nonce: int) -> None:
+        self.greeted = False
+
+    def hello(self, deadline_s: float) -> dict[str, Any]:
+        self.greeted = True
+        return said()
+
+    def request(self, name: str, address: int, total: int) -> dict[str, int]:
+        assert self.greeted and name == "keep"
+        if address == TOO_OLD:
+            raise Refused(name, "unknown_request", 0x15, 0)
+        return {"digest": xxhash.xxh32_intdigest(b"held" if address == HELD else b"other")}
+
+
+TOO_OLD, HELD, OTHER = 0x0810_0000, 0x0811_0000, 0x0812_0000
+
+
+@pytest.mark.parametrize(
+    ("addresses", "programs"), [((HELD,), 0), ((OTHER,), 1), ((HELD, OTHER), 1), ((TOO_OLD,), 0), ((), 0)]
+)
+def test_what_lies_beside_the_image_is_asked_for_too(
+    agent: Callable[..., None],
+    leaves: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    addresses: tuple[int, ...],
+    programs: int,
+) -> None:
+    """The digest of the image says nothing of it. An older agent cannot tell: the trial finds out."""
+    agent(said())
+    monkeypatch.setattr(boot_loader, "Session", Answers)
+    image, loader = IMAGE, FakeLoader(asked=False)
+    leaves(loader)
+    for address in addresses:
+        image = image.carrying(address, b"held")
+    assert [address for address, _ in image.cargo] == list(addresses)
+    assert ByBootLoader(H7, None, loader, lambda sentence: None).program(image) == bool(programs)  # type: ignore[arg-type]
+    assert loader.programmed == programs
 
 
 def test_another_board_is_not_flashed(agent: Callable[..., None]) -> None:
