@@ -110,7 +110,10 @@ def subject_columns(fields: Mapping[str, Any]) -> tuple[Row, str]:
     Args:
         fields: of the record of the trial, at least SUBJECT and SETTINGS; also before it has ended.
     """
-    settings = unique(canonical(json.loads(as_json({name: fields[name] for name in SETTINGS}))), LONGEST_TEXT)
+    chosen = {name: fields[name] for name in SETTINGS}
+    if fields.get("keep") is not None:  # it takes RAM; a trial without it is of the series of older records
+        chosen["keep"] = fields["keep"]
+    settings = unique(canonical(json.loads(as_json(chosen))), LONGEST_TEXT)
     names = {name: name_of(fields[name]) for name in SUBJECT if name != "reality"}
     return names | {"reality": fields["reality"], "settings": digest_of(settings)[:16]}, settings
 

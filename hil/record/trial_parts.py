@@ -280,6 +280,15 @@ class NetworkOfUser(TypedDict):
 
 
 @with_config(CLOSED)
+class Kept(TypedDict):
+    """Training samples that stayed on the board (docs/link.md): their number, bytes, and XXH32 over the bytes."""
+
+    samples: Natural
+    bytes: Natural
+    digest: Digest
+
+
+@with_config(CLOSED)
 class Firmware(TypedDict):
     """File name of the image, XXH32 of the flashed bytes, and whether the manifest of prebuilt images lists it."""
 

@@ -35,6 +35,7 @@ from hil.record.trial_parts import (
     Firmware,
     FirstDifference,
     Flash,
+    Kept,
     MemoryPlan,
     NetworkOfUser,
     ProbedSram,
@@ -122,6 +123,11 @@ class TrialRecord(Entry):
     warnings: Items[str] = Field(default=[], description="what the reader of the figures has to know")
     folder: str = Field(default="", description="folder of the trial in that of the run")
     slots: Natural | None = Field(default=None, description="samples that the board holds at a time")
+    keep: Annotated[Literal["ram", "flash"] | None, NO_COLUMN] = Field(
+        default=None,
+        description="where the training samples stayed on the board, `ram` or `flash`; null if they did not",
+    )
+    kept: Annotated[Kept | None, NO_COLUMN] = Field(default=None, description="the training samples that stayed there")
     schedule: Annotated[Items[Change], NO_COLUMN] = Field(
         default=[], description="changes of settings, each from a step onwards"
     )

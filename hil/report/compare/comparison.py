@@ -23,7 +23,7 @@ IDENTITY = ("board", "network", "method", "variant", "data", "batch", "seed")  #
 TEST = "test"  # of a test of a device, without its board
 SHOWN = (
     "board", "core", "reality", "network", "method", "variant", "data", "batch", "seed", "steps", "slots", "clock_hz",
-    "image_sha256", "network_sha256", "data_sha256", "schedule", "verdict",
+    "keep", "image_sha256", "network_sha256", "data_sha256", "schedule", "verdict",
 )  # fmt: skip
 MAIN = (  # figures of a table; CSV and JSON have all
     "accuracy.before", "accuracy.after", "signs.right", "steps_compared", "sram.total", "sram.static",

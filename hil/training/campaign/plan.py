@@ -15,7 +15,8 @@ from hil.dataclass_json import rebuilt
 from hil.errors import RigError, shown
 from hil.training.methods import find_method
 from hil.training.trial import TrialSpec
-from hil.training.trial.prepare import SELECTED, Prepared
+from hil.training.trial.fitting import SELECTED
+from hil.training.trial.prepare import Prepared
 
 NAME, SCHEMA = "campaign.json", 1
 START = "start.npz"  # the weights that the campaign starts from, if the user gave some
@@ -50,6 +51,7 @@ class TrialRequest(BaseModel):
     probe_every: int = 50
     slots: int | None = None
     network_in: str = "auto"
+    keep: str | None = None
     settings: dict[str, int | float | str] = Field(default_factory=dict)
     schedule: list[SettingsChange] = Field(default_factory=list)
     checkpoint: str | None = None

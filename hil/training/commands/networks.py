@@ -15,6 +15,7 @@ from hil.training.graph.node import WithBias
 from hil.training.matrix.cells import NETWORK_NAMES, cells
 from hil.training.networks import build, find_network
 from hil.training.trial import does_not_fit
+from hil.training.trial.prepare import room_to_keep
 
 SEED = 1  # of the weights; it does not affect sizes
 
@@ -34,6 +35,7 @@ class NetworkRow:
         origin: source of its initial weights.
         variants: number of variants that train it, of all methods.
         fits: number of these variants that fit each board, by the planner.
+        keeps: training samples that may stay in RAM and in flash of each board beside the first variant that fits.
     """
 
     name: str
@@ -47,6 +49,7 @@ class NetworkRow:
     origin: str
     variants: int
     fits: dict[str, int]
+    keeps: dict[str, dict[str, int]]
 
 
 def _listed(name: str) -> NetworkRow:
@@ -58,13 +61,17 @@ def _listed(name: str) -> NetworkRow:
     return NetworkRow(name, *words, known.data, known.provenance, *_fits(name))
 
 
-def _fits(name: str) -> tuple[int, dict[str, int]]:
+def _fits(name: str) -> tuple[int, dict[str, int], dict[str, dict[str, int]]]:
     image, found = cache(image_of), list(cells(prebuilt_boards(), networks=[name]))
-    fits = dict.fromkeys(prebuilt_boards(), 0)
+    fits: dict[str, int] = dict.fromkeys(prebuilt_boards(), 0)
+    keeps: dict[str, dict[str, int]] = {}
     for cell in found:
         with suppress(RigError):  # a network whose shape the default settings of a method do not take
-            fits[cell.board] += does_not_fit(cell.spec(), image(cell.board)) is None
-    return len(found) // len(fits), fits
+            if does_not_fit(cell.spec(), image(cell.board)) is None:
+                fits[cell.board] += 1
+                if cell.board not in keeps:
+                    keeps[cell.board] = room_to_keep(cell.spec(), image(cell.board))
+    return len(found) // len(fits), fits, keeps
 
 
 def main(argv: list[str]) -> int:
@@ -82,3 +89,5 @@ def _show(chosen: list[NetworkRow]) -> None:
         for count in sorted(set(one.fits.values()), reverse=True):
             fitting = ", ".join(board for board, fits in one.fits.items() if fits == count)
             print(f"  {count} of {one.variants} variants fit {fitting}")
+        kept = (f"{board} {most['ram']:,} in RAM, {most['flash']:,} in flash" for board, most in one.keeps.items())
+        print(f"  training samples that may stay there: {'; '.join(kept) or 'none'}")

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 Span = tuple[int, int]  # first and last slot
+KEPT = "kept"  # name of the buffer of samples that stay, in front of all others (docs/link.md)
 SIZE, OFFSET = attrgetter("size"), attrgetter("offset")
 
 
@@ -106,6 +107,19 @@ class Plan:
         for name, size in standing:
             placed.append(ArenaBuffer.of(name, size, (0, end)).moved(end_of(placed)))
         return cls(tuple(placed), layout)
+
+    def behind(self, kept: int) -> Plan:
+        """Return the plan behind so many bytes of samples that stay in RAM; the same plan with none."""
+        if not kept:
+            return self
+        last = max((buffer.last for buffer in self.standing), default=0)
+        front = ArenaBuffer.of(KEPT, kept, (0, last))
+        return Plan((front, *(each.moved(front.size + each.offset) for each in self.standing)), self.layout)
+
+    @property
+    def front(self) -> int:
+        """Bytes of arena in front of the file and all buffers: those of samples that stay in RAM."""
+        return sum(buffer.size for buffer in self.standing if buffer.name == KEPT)
 
     @property
     def total(self) -> int:

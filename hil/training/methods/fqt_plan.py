@@ -74,7 +74,7 @@ class FqtPlan(MethodPlan):
             return super().places(plan)
         own, parameters = places_in_file(self.network), parameters_in_file(self.network)
         return tuple(
-            parameters[tensor.layer] if tensor.part == RANGE else own[tensor.layer][tensor.part == BIAS]
+            plan.front + (parameters[tensor.layer] if tensor.part == RANGE else own[tensor.layer][tensor.part == BIAS])
             for tensor in self.trained_tensors
         )
 

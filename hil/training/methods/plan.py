@@ -90,9 +90,10 @@ class MethodPlan(ABC):
     def places(self, plan: Plan) -> tuple[int, ...]:
         """Return where each trained tensor lies, as an offset in the arena.
 
-        It is a buffer of its own where the file is in flash; else the file is at the start of the arena.
+        It is a buffer of its own where the file is in flash; else the file is at the start of the arena, behind samples
+        that stay there.
         """
         if self.in_flash:
             return tuple(plan.offset(f"{'beta' if is_bias else 'theta'}[{layer}]") for layer, is_bias in self.parts)
         lie = places_in_file(self.network)
-        return tuple(lie[layer][is_bias] for layer, is_bias in self.parts)
+        return tuple(plan.front + lie[layer][is_bias] for layer, is_bias in self.parts)

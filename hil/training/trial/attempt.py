@@ -14,11 +14,13 @@ from hil.training.trial.agent_checks import check_agent
 from hil.training.trial.device import Device, refusals
 from hil.training.trial.difference import ProbeCheck
 from hil.training.trial.energy import FED_BY_METER, NOT_SWITCHED, SWITCHED, measure_windows
+from hil.training.trial.fitting import SELECTED
+from hil.training.trial.kept import KeptSamples, check_kept
 from hil.training.trial.latency import measure_latency
 from hil.training.trial.lockstep import LockStep
 from hil.training.trial.lockstep_outcome import LockStepOutcome
 from hil.training.trial.outcome import Flashed, Outcome
-from hil.training.trial.prepare import SELECTED, Prepared
+from hil.training.trial.prepare import Prepared
 from hil.training.trial.second_sources.figures import check_identity
 from hil.training.trial.second_sources.memory import check_unclaimed
 from hil.training.trial.selection import select_block
@@ -119,6 +121,9 @@ class Attempt:
             LOG.info("%s", device.identity)
             if probe is not None:
                 outcome.notes += [] if unclaimed.begin() else [SINCE_GREETING]
+        if self.prepared.kept is not None:
+            with self.stages("keep"):
+                self._keep(device, self.prepared.kept)
         if spec.variant == SELECTED:
             with self.stages("select"):
                 found.prepared = select_block(found, device, spec.selection, self.watch)
@@ -148,6 +153,11 @@ class Attempt:
                 check_agent(trial)
         return later
 
+    def _keep(self, device: Device, kept: KeptSamples) -> None:
+        """Give the board its training samples, and check what it has."""
+        check_kept(self.prepared.board.name, kept, device.keep(kept))
+        LOG.info("%d samples are kept in %s, %d bytes", kept.count, kept.place, len(kept.data))
+
     def _energy(self, trial: LockStep, metered: _Metered, power: str) -> None:
         ends = self.dut.endpoints
         with self.stages("energy"):
@@ -163,7 +173,10 @@ class Attempt:
         with self.stages("power"):
             LOG.info("%s was switched off and on", self.dut.power.cycle())
         with self.stages("greet"):
-            trial.continue_with(Device(self.dut.agent, self.prepared.board, self.prepared.image))
+            device = Device(self.dut.agent, self.prepared.board, self.prepared.image)
+            if self.prepared.kept is not None:
+                self._keep(device, self.prepared.kept)
+            trial.continue_with(device)
         if trial.outcome.difference is None:
             self._energy(trial, metered, SWITCHED)
             with self.stages("finish"):

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-import numpy as np
-
 from hil.link.replies import Stepped
 from hil.threads import ThreadPool
 from hil.training.methods.request import MethodRequest
+from hil.training.trial.batch import Batch
 from hil.training.trial.device import Device
 from hil.training.trial.difference import first_digest
 from hil.training.trial.step_failure import both
@@ -50,23 +49,17 @@ class BoardSteps:
     slots: int
     counted: Counted | None = None
 
-    def train(self, step: int, images: np.ndarray, labels: np.ndarray, timed: Carries = at_once) -> Stepped:
-        """Train a step and return the reply.
-
-        Args:
-            step: its index.
-            images, labels: uint8 [B, H, W] or [B, H, W, C], and [B].
-            timed: carries out each request that computes.
-        """
-        n = len(images)
+    def train(self, step: int, batch: Batch, timed: Carries = at_once) -> Stepped:
+        """Train a step, whose index is `step`, and return the reply; `timed` carries out each request that computes."""
+        n = len(batch.images)
         if n <= self.slots:
-            self.device.samples(images, labels)
+            self.device.fill(batch)
             return timed(partial(self.device.step, step, n))
         for number in range(self.request.passes()):
             for first in range(0, n, self.slots):
-                part = slice(first, first + self.slots)
-                self.device.samples(images[part], labels[part])
-                count = len(images[part])
+                part = batch.part(first, self.slots)
+                self.device.fill(part)
+                count = len(part.images)
                 done = timed(partial(self.device.part, step, number, first, count))
                 if self.counted is not None:
                     self.counted(done, first + count, f" of pass {number} in step {step}")
@@ -83,11 +76,12 @@ def autonomous_run(
         silence_s: how long the line may stay silent.
         timed: measures the request.
     """
-    images, labels = trial.next_batch()
+    batch = trial.next_batch()
+    images, labels, _ = batch
     first, trial.next_step = trial.next_step, trial.next_step + steps
     with ThreadPool(max_workers=1) as worker:
         pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
-        trial.device.samples(images, labels)
+        trial.device.fill(batch)
         run = partial(trial.device.run, first, steps, len(images), idle_ms, silence_s)
         reply, outcomes = both(lambda: timed(run), pending, first, trial.p.method.plan.layers)
     return reply if same_after_run(trial, reply, outcomes[-1].digests, steps) else None

@@ -38,6 +38,8 @@ from hil.link.replies import (
 )  # fmt: skip
 from hil.link.session import Session, check_board_name
 from hil.training.methods.plan import MethodPlan
+from hil.training.trial.batch import Batch
+from hil.training.trial.kept import RAM, KeptSamples
 
 BLOCK = 1000  # bytes in a frame that is sent alone
 WINDOWED_BLOCK = 968  # so that 4 frames fill the smallest window of the agents, and 8 the others (docs/link.md)
@@ -52,6 +54,7 @@ NEEDED_FOR = {  # what a trial cannot do if a firmware does not know the request
     "configure": "set the method", "sample_part": "send a batch",
     "use_flash": "use a network in flash", "work": "count multiply-accumulates",
     "digests": "compare the weights", "samples": "send a batch", "step": "train",
+    "keep": "keep the training samples on the board", "kept_samples": "name samples that the board keeps",
     "part": "train on a batch larger than the board holds", "infer": "evaluate",
     "run": "measure energy", "laps": "measure energy",
     "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter needs",
@@ -71,6 +74,7 @@ class Device:
         image: the program in its flash.
 
     Attributes:
+        keeps: whether the board has the training samples.
         tensors: how many the firmware trains; known once it has network and settings.
         step_deadline_s: timeout of a step; raised for a method of many passes.
 
@@ -90,7 +94,7 @@ class Device:
             )
         session.check_line()
         self.identity, self.clock_hz = identity, identity.clock_hz
-        self.tensors = 0
+        self.tensors, self.keeps = 0, False
         self.step_deadline_s, self._slowest_step_s = STEP_DEADLINE_S, 0.0
 
     @property
@@ -125,21 +129,36 @@ class Device:
 
     def load(self, blob: bytes) -> Loaded:
         """Send the network file; return the counts that the agent read in it."""
-        self._session.request("load_begin", total=len(blob))
-        block = self._session.block(WINDOWED_BLOCK)
-        self._session.stream(
-            "load_data", ({"offset": at, "data": blob[at : at + block]} for at in range(0, len(blob), block))
-        )
+        self._send(blob)
         read = checked(Loaded, "load_end", self._session.request("load_end"))
         self.tensors = read.tensors
         return read
 
+    def _send(self, data: bytes) -> None:
+        """Send bytes to the start of the arena."""
+        self._session.request("load_begin", total=len(data))
+        block = self._session.block(WINDOWED_BLOCK)
+        self._session.stream(
+            "load_data", ({"offset": at, "data": data[at : at + block]} for at in range(0, len(data), block))
+        )
+
+    def keep(self, kept: KeptSamples) -> int:
+        """Let the agent keep samples until the session ends: those in its flash, or these, which are sent to its RAM.
+
+        A network has to be loaded afterwards. Returns the digest of what the agent keeps.
+        """
+        if kept.place == RAM:
+            self._send(kept.data)
+        reply = self._session.request("keep", address=kept.address, total=len(kept.data))
+        self.keeps = True
+        return int(reply["digest"])
+
     def take_network(self, image: Image, blob: bytes) -> Loaded:
         """Let the agent use the network in flash next to the image, or send it; return the counts that it read."""
-        if not image.cargo:
+        address = next((address for address, data in image.cargo if data == blob), None)
+        if address is None:
             return self.load(blob)
-        (address, data), *_ = image.cargo
-        return checked(Loaded, "use_flash", self._session.request("use_flash", address=address, total=len(data)))
+        return checked(Loaded, "use_flash", self._session.request("use_flash", address=address, total=len(blob)))
 
     def write(self, tensor: int, data: bytes) -> None:
         """Write a trained tensor."""
@@ -164,6 +183,17 @@ class Device:
         self.configure(configuration)
         for index, array in enumerate(arrays if plan.chosen else ()):
             self.write(index, array.astype(array.dtype.newbyteorder("<")).tobytes())
+
+    def fill(self, batch: Batch) -> None:
+        """Fill the slots with a batch: by the numbers of its samples if the board keeps them."""
+        if batch.numbers is None or not self.keeps:
+            self.samples(batch.images, batch.labels)
+            return
+        numbers, most = batch.numbers.tolist(), self._session.block(WINDOWED_BLOCK) // 4
+        self._session.stream(
+            "kept_samples",
+            ({"slot": at, "numbers": numbers[at : at + most]} for at in range(0, len(numbers), most)),
+        )
 
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
         """Send a batch: images uint8 [n, height, width] or [n, height, width, channels], labels [n]."""

@@ -226,11 +226,12 @@ class Windows:
         The meter is read while the board trains, because a polled meter cannot be read later.
         """
         trial, steps = self._trial, self._steps
-        images, labels = trial.next_batch()
+        batch = trial.next_batch()
+        images, labels, _ = batch
         first, trial.next_step = trial.next_step, trial.next_step + steps
         with ThreadPool(max_workers=1) as worker:
             pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
-            trial.device.samples(images, labels)
+            trial.device.fill(batch)
             self._meter.arm()
             deadline_s = READ_DEADLINE_S + SLOWEST * (self._window_s() + 2 * self._idle_ms() / 1000)
             seen = Awaited(lambda: self._meter.capture(deadline_s), self._meter.sheet.name, deadline_s, LOG.warning)

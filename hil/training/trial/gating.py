@@ -16,26 +16,31 @@ from hil.gates.judgement import COVERAGE
 from hil.history.earlier import median_of_nights
 from hil.quantity import Provenance, Quantity, share
 from hil.training.data.names import public_name
+from hil.training.trial.kept import RAM
 from hil.training.trial.latency_counts import total_figures
 from hil.training.trial.spec import OF_TEST
 
 if TYPE_CHECKING:
     from hil.training.trial.outcome import Outcome
 
-IDENTITY = ("board", "method", "variant", "batch", "seed", "steps")  # of the trial's specification
+IDENTITY = ("board", "method", "variant", "batch", "seed", "steps", "keep")  # of the trial's specification
 
 
 def budgets_of(outcome: Outcome) -> dict[str, list[FigureGate]]:
     """Return the budgets of a trial: those of the test, else those of rig.toml, else those of the catalogue."""
     spec, prepared = outcome.spec, outcome.prepared
     scope = prepared.method.figures.budget_scope() if prepared else str(spec.settings.get("scope", "sample"))
-    catalogue = catalogue_budgets(boards.load(spec.board), spec.variant, spec.batch, scope)
+    catalogue = catalogue_budgets(boards.load(spec.board), spec.variant, spec.batch, scope, spec.keep)
     return nearest(parse_budgets(spec.budgets, OF_TEST), outcome.budgets, catalogue)
 
 
-def catalogue_budgets(board: Board, variant: str, batch: int, scope: str) -> Budgets:
-    """Return the budgets of the catalogue for a variant, as `Board.sram_budget` and `Board.latency_budget_ms`."""
-    sram, milliseconds = board.sram_budget(variant, batch, scope), board.latency_budget_ms(variant, batch, scope)
+def catalogue_budgets(board: Board, variant: str, batch: int, scope: str, keep: str | None = None) -> Budgets:
+    """Return the budgets of the catalogue for a variant, as `Board.sram_budget` and `Board.latency_budget_ms`.
+
+    The SRAM of the catalogue is that of a training; it is no budget of samples that stay in RAM (`keep`).
+    """
+    sram = board.sram_budget(variant, batch, scope) if keep != RAM else None
+    milliseconds = board.latency_budget_ms(variant, batch, scope)
     limits = {"sram": sram, "latency": None if milliseconds is None else milliseconds / 1e3}
     return {
         name: [FigureGate(name, _catalogue(board.name), limit)] for name, limit in limits.items() if limit is not None

@@ -16,6 +16,7 @@ from hil.link.replies import Planned, most_predictions
 from hil.threads import ThreadPool
 from hil.training.data import batches
 from hil.training.reference.methods import StepOutcome, reference_of
+from hil.training.trial.batch import Batch
 from hil.training.trial.board_step import BoardSteps
 from hil.training.trial.device import Device
 from hil.training.trial.difference import BoardDifference, ProbeCheck, differing_tensors, first_digest, first_weight
@@ -157,10 +158,10 @@ class LockStep:
         self.reference.configure(self.settings, self.next_step)
         self._compare_start(device.digests())
 
-    def next_batch(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the images and labels of the next batch."""
+    def next_batch(self) -> Batch:
+        """Return the next batch."""
         chosen = next(self.order)
-        return self.p.data.train_images[chosen], self.p.data.train_labels[chosen]
+        return Batch(self.p.data.train_images[chosen], self.p.data.train_labels[chosen], chosen)
 
     def configure(self, settings: Any) -> Planned:
         """Send the settings of the next step; return the agent's memory plan."""
@@ -176,16 +177,15 @@ class LockStep:
 
     def _step(self, worker: ThreadPool) -> None:
         step, self.next_step = self.next_step, self.next_step + 1
-        images, labels = self.next_batch()
+        batch = self.next_batch()
+        images, labels, _ = batch
         if self.outcome.gradients is not None and len(self.outcome.steps) in (0, self.p.spec.steps - 1):
             self.outcome.gradients.take(step, images, labels)
         before = [weights.copy() for weights in self.reference.weights]
         pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
         timed = self.checks.timed(wanted=len(self.outcome.steps) % self.p.spec.probe_every == 0)
         steps = BoardSteps(self.device, self.p.method.request, self.p.slots, self._counted)
-        reply, outcome = both(
-            partial(steps.train, step, images, labels, timed), pending, step, self.p.method.plan.layers
-        )
+        reply, outcome = both(partial(steps.train, step, batch, timed), pending, step, self.p.method.plan.layers)
         self.checks.step(reply, step, timed)
         row = StepRow.of(step, reply, outcome)
         self.outcome.steps.append(row)

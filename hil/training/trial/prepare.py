@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,26 @@ from hil.refusals import noticed
 from hil.training.data import DataSet
 from hil.training.data import load as load_data
 from hil.training.data.own import NetworkInput
-from hil.training.graph.file import decode
+from hil.training.graph.file import decode, file_size
 from hil.training.graph.formats import Format
 from hil.training.graph.graph import Graph
-from hil.training.graph.plan import Plan
+from hil.training.graph.plan import Plan, up
 from hil.training.methods import Method
 from hil.training.methods.plan import MethodPlan
 from hil.training.networks.files import NetworkFile, is_path, read_network
 from hil.training.trial.choose import check_weights, method_of
+from hil.training.trial.fitting import SELECTED, fits_behind, fitting
+from hil.training.trial.kept import (
+    FLASH,
+    RAM,
+    KeptSamples,
+    address_in_flash,
+    most_in_flash,
+    most_that_fit,
+    sample_bytes,
+    too_many,
+)
 from hil.training.trial.spec import TrialSpec
-
-SELECTED, BLOCKS = "selected", (1, 2, 3, 4)  # the variant that selects its block, and the blocks
 
 
 @dataclass
@@ -76,13 +85,20 @@ class Prepared(Loadable):
 
     Attributes:
         data: the data set.
+        kept: its training samples, if they stay on the board.
     """
 
     data: DataSet
+    kept: KeptSamples | None = None
 
 
-def loadable(spec: TrialSpec, elf: Path | None = None) -> Loadable:
+def loadable(spec: TrialSpec, elf: Path | None = None, kept: int = 0) -> Loadable:
     """Look up board, network and method, and check that they fit; no data set is read.
+
+    Args:
+        spec: the trial.
+        elf: the user's own firmware instead of the prebuilt image.
+        kept: bytes of arena that samples take which stay there.
 
     Raises:
         RigError: an unknown name, a setting out of range.
@@ -90,7 +106,7 @@ def loadable(spec: TrialSpec, elf: Path | None = None) -> Loadable:
     """
     board = boards.load(spec.board)
     image = image_of(spec.board, elf)
-    method, slots, plan = _fitting(spec, board, image.arena_size)
+    method, slots, plan = fitting(spec, board, image.arena_size, kept)
     settings = method.settings
     for _, changes in spec.schedule:  # so that a mistake is found before the first step
         settings = settings.changed(**changes)
@@ -106,26 +122,43 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     """Look up everything and check that it fits the board.
 
     Raises:
-        RigError: an unknown name, a setting out of range, missing data.
+        RigError: an unknown name, a setting out of range, missing data, samples to keep that do not fit.
         Blocked: the plan does not fit the board's arena; nothing has been flashed.
     """
     found = loadable(spec, elf)
     data = load_data(spec.data, input_of(found.method.network))
     _check_shape(spec, found.method.network, data)
     _check_counts(spec, data)
-    return Prepared(**vars(found), data=data)
+    if spec.keep is None:
+        return Prepared(**vars(found), data=data)
+    return _keeping(spec, elf, found, data)
 
 
-def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Method, int, Plan]:
-    """Return method, slots and plan; if the trial selects its block, those of the first block that fits."""
-    if spec.variant != SELECTED:
-        method = method_of(spec, board, arena)
-        return method, *fit(spec, method, arena)
-    *others, last = (replace(spec, variant=f"block{block}") for block in BLOCKS)
-    for one in others:
-        with contextlib.suppress(Blocked):
-            return _fitting(one, board, arena)
-    return _fitting(last, board, arena)
+def _keeping(spec: TrialSpec, elf: Path | None, found: Loadable, data: DataSet) -> Prepared:
+    """Return the trial with its training samples on the board.
+
+    Raises:
+        RigError: they do not fit.
+    """
+    kept = KeptSamples.of(str(spec.keep), data)
+    size = len(kept.data)
+    network = len(found.blob) if found.method.in_flash else 0
+    address = address_in_flash(found.board, network, size) if kept.place == FLASH else 0
+    if address is None or not fits_behind(spec, found.board, found.image.arena_size, kept.in_ram):
+        most = most_kept(spec, found, size // kept.count, limit=kept.count)
+        raise too_many(spec.board, kept.place, data, size, most)
+    found = loadable(spec, elf, kept.in_ram)
+    if kept.place == FLASH:
+        found.image = found.image.carrying(address, kept.data)
+    return Prepared(**vars(found), data=data, kept=replace(kept, address=address))
+
+
+def most_kept(spec: TrialSpec, found: Loadable, each: int, limit: int) -> dict[str, int]:
+    """Return how many samples of `each` bytes stay in RAM and in flash beside a trial; in RAM at most `limit`."""
+    network = len(found.blob) if found.method.in_flash else 0
+    arena = found.image.arena_size
+    in_ram = most_that_fit(lambda count: fits_behind(spec, found.board, arena, up(count * each, 8)), limit)
+    return {RAM: in_ram, FLASH: most_in_flash(found.board, network, each)}
 
 
 def block_of(prepared: Prepared, block: int) -> Prepared:
@@ -134,38 +167,10 @@ def block_of(prepared: Prepared, block: int) -> Prepared:
     return replace(
         prepared,
         spec=spec,
-        method=method_of(spec, prepared.board, prepared.image.arena_size, bool(prepared.image.cargo)),
+        method=method_of(
+            spec, prepared.board, prepared.image.arena_size - prepared.plan.front, prepared.method.in_flash
+        ),
     )
-
-
-def fit(spec: TrialSpec, method: Method, arena: int) -> tuple[int, Plan]:
-    """Return the slots and the plan: of the whole batch, or of as many samples as fit.
-
-    Raises:
-        RigError: slots in a scope that needs the whole batch.
-        Blocked: it does not fit.
-    """
-    batch = method.settings.batch
-    most = batch if spec.slots is None else spec.slots
-    if most < batch and not method.request.streams():
-        raise RigError(
-            f"{most} slots in exponent scope 'batch': all {batch} samples must be on the board, leave slots out."
-        )
-    planned = method.plan.memory(most)
-    if planned.total > arena and spec.slots is None and method.request.streams():
-        low, high = 0, most  # low fits (or nothing does), high does not
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if method.plan.memory(middle).total <= arena else (low, middle)
-        most, planned = (low, method.plan.memory(low)) if low else (1, method.plan.memory(1))
-    if planned.total > arena:
-        raise Blocked(
-            "plan",
-            f"{spec.network_name} by {spec.variant} at batch {spec.batch} needs {planned.total:,} bytes, "
-            f"{spec.board} has an arena of {arena:,}: "
-            f"choose {method.smaller}.",
-        )
-    return most, planned
 
 
 def input_of(network: Graph) -> NetworkInput:
@@ -223,6 +228,22 @@ def _check_counts(spec: TrialSpec, data: DataSet) -> None:
         )
 
 
+def room_to_keep(spec: TrialSpec, image: Image) -> dict[str, int]:
+    """Return how many training samples RAM and flash of the board may keep beside a trial. No data set is read.
+
+    In RAM it is beside the smallest plan, with the network where a trial without samples to keep has it.
+
+    Raises:
+        RigError: network, method or settings are wrong.
+        Blocked: the trial does not fit the board.
+    """
+    board, arena = boards.load(spec.board), image.arena_size
+    method, _, _ = fitting(spec, board, arena)
+    least = method.plan.memory(1 if method.request.streams() else method.settings.batch).total
+    each, network = sample_bytes(prod(method.network.in_shape)), file_size(method.network) if method.in_flash else 0
+    return {RAM: max(0, arena - least) // 8 * 8 // each, FLASH: most_in_flash(board, network, each)}
+
+
 @noticed
 def does_not_fit(spec: TrialSpec, image: Image | None = None) -> str | None:
     """Return why a trial's memory plan does not fit the board; None if it fits. No data set is read.
@@ -236,7 +257,7 @@ def does_not_fit(spec: TrialSpec, image: Image | None = None) -> str | None:
     """
     board = boards.load(spec.board)
     try:
-        _fitting(spec, board, (image or image_of(spec.board)).arena_size)
+        fitting(spec, board, (image or image_of(spec.board)).arena_size)
     except Blocked as blocked:
         if blocked.stage == "plan":
             return blocked.reason

@@ -91,6 +91,7 @@ def _of_prepared(prepared: Prepared, trained: bytes | None) -> dict[str, Any]:
         "layers": [tensor.name for tensor in prepared.method.plan.tensors],
         # without its folder, which is private
         "image": {"file": image.path.name, "digest": f"{image.digest:08x}", "in_manifest": not image.own},
+        "kept": prepared.kept.as_recorded() if prepared.kept is not None else None,
         "memory_plan": _memory_plan(prepared),
         "analytic": prepared.method.figures.analytic(),
     }

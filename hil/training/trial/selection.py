@@ -11,9 +11,10 @@ from dataclasses import replace
 from hil.errors import Blocked
 from hil.training.data import DataSet
 from hil.training.trial.device import Device
+from hil.training.trial.fitting import BLOCKS, fit
 from hil.training.trial.lockstep import LockStep
 from hil.training.trial.lockstep_outcome import LockStepOutcome, TriedBlock
-from hil.training.trial.prepare import BLOCKS, Prepared, block_of, fit
+from hil.training.trial.prepare import Prepared, block_of
 from hil.training.trial.spec import Selection
 from hil.training.trial.stages import Watch
 
@@ -30,7 +31,7 @@ def select_block(outcome: LockStepOutcome, device: Device, wanted: Selection, wa
     for block in BLOCKS:
         try:
             one = block_of(prepared, block)
-            slots, planned = fit(one.spec, one.method, one.image.arena_size)
+            slots, planned = fit(one.spec, one.method, one.image.arena_size, one.plan.front)
         except Blocked as blocked:
             outcome.selection.append(TriedBlock(block, reason=blocked.reason))
             continue

@@ -114,6 +114,8 @@ class TrialSpec:
             biases int32; in `float32` float32.
         selection: how variant `selected` chooses its block.
         network_in: `ram`; `flash`, with only the trained tensors copied to RAM; `auto`: RAM if it fits.
+        keep: where the training samples stay on the board, `ram` or `flash`, so that a step sends their numbers only
+            (docs/link.md); None to send the samples of every step. The bits are the same.
         requests: whether the trial ends with requests that no training sends: traces, tensors that are read and
             written, and what the agent must refuse (docs/link.md).
         energy: windows of autonomous steps under the power meter, after the compared steps; None for none.
@@ -142,6 +144,7 @@ class TrialSpec:
     checkpoint: Path | None = None
     selection: Selection = Selection()
     network_in: str = "auto"
+    keep: str | None = None
     requests: bool = False
     energy: EnergyWindows | None = None
     latency: LatencySteps | None = None
@@ -175,6 +178,7 @@ class TrialSpec:
                 "TrialSpec: energy asks for an accuracy, but evaluate is 0: give the number of samples to evaluate."
             )
         check_word("TrialSpec", "requests", self.requests, (False, True))
+        check_word("TrialSpec", "keep", self.keep, (None, "ram", "flash"))
         parse_budgets(self.budgets, OF_TEST)
         self._check_schedule()
 

@@ -28,7 +28,8 @@ from hil.training.data import batches
 from hil.training.reference.methods import MethodReference, StepFailed, StepOutcome, reference_of
 from hil.training.trial.difference import bits_of
 from hil.training.trial.field_checks import check_whole
-from hil.training.trial.prepare import SELECTED
+from hil.training.trial.fitting import SELECTED
+from hil.training.trial.kept import RAM, KeptSamples
 from hil.training.trial.sample_gradients import GradientMaps
 from hil.training.trial.spec import LIMITS
 from hil.training.verify.start import TrialStart, start_of
@@ -132,11 +133,18 @@ class _Again:
         ]
         if record.memory_plan is not None and record.slots is not None:
             pairs.append(("memory_plan", _plain(record.memory_plan), self._planned(record.memory_plan, record.slots)))
+        pairs.append(("kept", _plain(record.kept) or {}, self._kept()))
         pairs += self._bookings()
         for name, here, there in pairs:
             for place, one, other in different(here, there, name) if here is not None else ():
                 yield differ(self._trial.source, place, one, REFERENCE, other, self._trial.name)
         yield from self._images()
+
+    def _kept(self) -> dict[str, Any]:
+        """Return what the data set gives for the samples that have stayed on the board; empty if none have."""
+        if self._record.keep is None:
+            return {}
+        return KeptSamples.of(self._record.keep, self._start.data).as_recorded()
 
     def _images(self) -> Iterator[Contradiction]:
         """Compare numbers of images with those that the data set has."""
@@ -170,7 +178,8 @@ class _Again:
         method = self._start.method
         check_whole(self._trial.name, {"slots": slots}, {"slots": (1, self._record.batch)})
         places = (False, True) if method.in_flash_too else (method.in_flash,)
-        plans = [replace(method.plan, in_flash=place).memory(slots) for place in places]
+        kept = self._record.kept["bytes"] if self._record.kept is not None and self._record.keep == RAM else 0
+        plans = [replace(method.plan, in_flash=place).memory(slots).behind(kept) for place in places]
         plan = next((plan for plan in plans if plan.total == recorded["total"]), plans[0])
         if self._record.variant == SELECTED:  # the record has the plan of the first block that fitted
             return {**_plain(recorded), "total": plan.total}

@@ -20,7 +20,8 @@ from hil.training.graph.graph import Graph
 from hil.training.methods import Method, find_method
 from hil.training.networks import build, is_known
 from hil.training.networks.files import LARGEST, read_network
-from hil.training.trial.prepare import BLOCKS, SELECTED, input_of
+from hil.training.trial.fitting import BLOCKS, SELECTED
+from hil.training.trial.prepare import input_of
 
 CURE = "verify the record where it was made"
 

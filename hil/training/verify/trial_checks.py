@@ -62,7 +62,7 @@ def check_budgets(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradict
         return
     board = boards.load(record.board)
     scope = str(record.settings.get("scope", "sample")) if record.method == SCOPED else ""
-    own = catalogue_budgets(board, record.variant, record.batch, scope)
+    own = catalogue_budgets(board, record.variant, record.batch, scope, record.keep)
     figures = {"sram": record.sram["total"], "latency": record.latency}
     for name, figure in figures.items():
         listed = [gate for gate in record.gates if gate["name"] == name]

@@ -14,6 +14,7 @@ import numpy as np
 
 from hil.link.replies import Identity, Stepped
 from hil.training.methods.figures import LeastCycles
+from hil.training.trial.batch import Batch
 from hil.training.trial.latency_counts import LAP_PHASES
 from hil.training.trial.second_sources.checks import Checks
 from hil.training.trial.second_sources.figures import Figures
@@ -121,7 +122,7 @@ class Board:
         """What it says of itself."""
         return Identity("board", 0, 0, 1024, int(CLOCK_HZ), "dwt" if self.work.counts else "none")
 
-    def samples(self, images: Any, labels: Any) -> None:
+    def fill(self, batch: Any) -> None:
         """Take a batch."""
 
     def run(self, first: int, steps: int, samples: int, idle_ms: int, silence_s: float, *_: Any, **__: Any) -> Stepped:
@@ -200,7 +201,7 @@ def trial_of(board: Board, supply_v: float) -> Any:
         checks=Checks(p, board, None, outcome.figures, silicon=False),  # its time is the script's, not the host's
         next_step=1,
         watch=Watch(),
-        next_batch=lambda: (images, np.zeros(1)),
+        next_batch=lambda: Batch(images, np.zeros(1)),
     )
 
 

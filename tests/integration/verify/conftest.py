@@ -44,7 +44,7 @@ def test_float(hil_board, hil_trial):
     hil_trial(TrialSpec(hil_board, "cls2", network="lenet5-float32", method="elasticzo-fp32", batch=2, steps=2, evaluate=0))
 
 def test_own_network(hil_board, hil_trial):
-    hil_trial(TrialSpec(hil_board, "cls1", network="OWN", data="DATA", batch=2, steps=2, evaluate=0))
+    hil_trial(TrialSpec(hil_board, "cls1", network="OWN", data="DATA", batch=2, steps=2, evaluate=0, keep="ram"))
 
 def test_checkpoint(hil_board, hil_trial):
     hil_trial(TrialSpec(hil_board, "cls1", batch=2, steps=2, evaluate=0, first_step=5, checkpoint="CHECKPOINT"))

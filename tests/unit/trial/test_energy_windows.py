@@ -21,6 +21,7 @@ from hil.record import schema
 pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
 from hil.training.methods.figures import LeastCycles
+from hil.training.trial.batch import Batch
 from hil.training.trial.energy import measure_windows
 from hil.training.trial.energy_record import energy_json
 from hil.training.trial.energy_windows import MOST_SPOILED
@@ -85,7 +86,7 @@ class FakeTrial:
         self.reference = SimpleNamespace(step=lambda images, labels: SimpleNamespace(digests=(7,)))
         told = [(phase, CYCLES[phase]) for phase in ("perturb", "forward", "update")] if stretches else []
         self.device = SimpleNamespace(
-            samples=lambda images, labels: None, run=self.run, laps=lambda steps: [tuple(self.cycles[phase] for phase in LAP_PHASES)] * min(steps, 32),
+            fill=lambda batch: None, run=self.run, laps=lambda steps: [tuple(self.cycles[phase] for phase in LAP_PHASES)] * min(steps, 32),
             stretches=lambda: (len(told), told), mark_by_pulses=self.mark_by_pulses,
             identity=SimpleNamespace(counter="dwt"), clock_hz=CLOCK_HZ, profile=lambda layers: ((self.runs[-1][1] * self.cycles["forward"],), (0,)),
         )  # fmt: skip
@@ -95,7 +96,7 @@ class FakeTrial:
         self.pulses += 1
 
     def next_batch(self):
-        return np.zeros((8, 1)), np.zeros(8)
+        return Batch(np.zeros((8, 1)), np.zeros(8))
 
     @property
     def cycles(self):

@@ -35,8 +35,8 @@ def check_files(trial: LockStep) -> None:
 def _check_order(trial: LockStep, blob: bytes) -> None:
     """Requests without a network, without settings, and pieces of a file that do not follow each other."""
     device, arena = trial.device, trial.p.image.arena_size
-    size = len(blob)
-    expect(device, ("does_not_fit", arena + 1, arena), "load_begin", total=arena + 1)
+    size, front = len(blob), trial.p.plan.front
+    expect(device, ("does_not_fit", arena + 1, arena), "load_begin", total=arena - front + 1)
     expect(device, ("no_network", 0, 0), "load_data", offset=0, data=blob[:4])
     for request, values in (("load_end", {}), ("work", {}), ("infer", {"count": 1})):
         expect(device, ("no_network", 0, 0), request, **values)

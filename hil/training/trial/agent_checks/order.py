@@ -28,7 +28,7 @@ def check_order(trial: LockStep) -> None:
 
 def _check_parts(trial: LockStep, passes: int) -> None:
     device, step, batch = trial.device, trial.next_step, trial.p.settings.batch
-    images, labels = trial.next_batch()
+    images, labels, _ = trial.next_batch()
 
     def part(error: tuple[str, int, int] | None, number: int, first: int) -> None:
         device.samples(images[:1], labels[:1])

@@ -21,6 +21,7 @@ from hil.training.graph.node import Node
 from hil.training.methods import METHODS, Method
 from hil.training.methods.settings import OF_TRIAL, MethodSetting
 from hil.training.reference.methods import StepFailed, reference_of
+from hil.training.trial.batch import Batch
 from hil.training.trial.board_step import BoardSteps
 from hil.training.trial.difference import differing_tensors, differing_terms
 from hil.training.trial.lockstep import LockStep
@@ -46,7 +47,7 @@ def check_parts(trial: LockStep) -> None:
     with ThreadPool(max_workers=1) as worker:
         for part in parts_of(trial.p.method.network):
             trial.device.load(encode(part))
-            drawn = _drawn(part, trial.p.image.arena_size, rng)
+            drawn = _drawn(part, trial.p.image.arena_size - trial.p.plan.front, rng)
             if drawn is not None:
                 _check(trial, drawn, rng, worker)
 
@@ -67,7 +68,7 @@ def _check(trial: LockStep, drawn: _Drawn, rng: random.Random, worker: ThreadPoo
         f"{method.network.name} of {trial.p.spec.network_name} by {method.name}, {drawn.variant}, batch "
         f"{method.settings.batch}, {slots} slots, {dict(drawn.settings)}:"
     )
-    wanted = method.plan.memory(slots).total
+    wanted = method.plan.memory(slots).behind(trial.p.plan.front).total
     try:
         planned = device.configure(method.request.configuration(method.settings, slots, 0)).arena_planned
     except Refused as refusal:
@@ -83,7 +84,7 @@ def _check(trial: LockStep, drawn: _Drawn, rng: random.Random, worker: ThreadPoo
         images, labels = _samples(method.network, batch, rng)
         pending = worker.submit(reference.step, images, labels)
         try:
-            reply, outcome = both(partial(steps.train, step, images, labels), pending, step, method.plan.layers)
+            reply, outcome = both(partial(steps.train, step, Batch(images, labels)), pending, step, method.plan.layers)
         except StepFailed:  # on both sides alike
             return
         wrong = [method.plan.tensors[index].name for index in differing_tensors(reply.digests, outcome.digests)]

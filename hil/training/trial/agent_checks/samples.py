@@ -1,4 +1,4 @@
-"""Samples that are sent in pieces, to slots that there are not, with labels of no class, and in wrong lengths."""
+"""Samples that are kept or come in pieces; slots that there are not, labels of no class, wrong lengths."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from hil.training.trial.lockstep import LockStep
 def check_samples(trial: LockStep) -> None:
     """Offer the agent samples that it must refuse, then fill the slots in pieces and classify them."""
     device, slots, network = trial.device, trial.p.slots, trial.p.method.network
-    images, labels = trial.next_batch()
+    images, labels, _ = trial.next_batch()
     pixels, label = images[0].tobytes(), int(labels[0])
     size, classes = len(pixels), network.classes
     right = {"slot": 0, "label": label}
+    if trial.p.kept is not None:
+        count = trial.p.kept.count
+        expect(device, ("bad_slot", count, count), "kept_samples", slot=0, numbers=(count,))
+        expect(device, ("bad_slot", slots, slots), "kept_samples", slot=slots, numbers=(0,))
+        expect(device, ("bad_length", 0, 0), "kept_samples", slot=0, numbers=())
     if size < WINDOWED_BLOCK:  # a frame holds a whole sample, and one byte more
         expect(device, ("bad_length", size - 1, size), "samples", **right, pixels=pixels[1:])
         expect(device, ("bad_slot", slots, slots), "samples", slot=slots, label=label, pixels=pixels)

@@ -45,7 +45,7 @@ def check_tensors(trial: LockStep) -> None:
 
 def _check_alone(trial: LockStep) -> None:
     """Write each tensor alone with other numbers: what the agent derives from it must follow, here and behind it."""
-    images, labels = trial.next_batch()
+    images, labels, _ = trial.next_batch()
     batch = images[: trial.p.slots], labels[: trial.p.slots]
     weights = list(trial.reference.weights)
     for index, array in enumerate(weights):

@@ -18,7 +18,7 @@ def check_traces(trial: LockStep) -> None:
     """Give the agent the first and then the trained weights; with each, compare digests and a traced sample."""
     prepared, slots, trained = trial.p, trial.p.slots, trial.reference.weights
     configuration = prepared.method.request.configuration(trial.settings, slots, trial.next_step)
-    images, labels = trial.next_batch()
+    images, labels, _ = trial.next_batch()
     batch = images[:slots], labels[:slots]
     for weights in ([array for _, array in prepared.method.plan.arrays], trained):
         trial.device.send_weights(prepared.method.plan, weights, configuration)
