@@ -106,7 +106,9 @@ class TargetIdentity(Stage):
             name = revision.of(on.registers.word(revision.address))
             on.figures["revision"] = name
             said.append(f"revision {name}")
-        return Seen(", ".join(said), f"it is a {on.board.chip}; compare the revision with its errata.")
+        return Seen(
+            ", ".join(said), f"the chip is the {on.board.chip} of the catalogue; compare its revision with the errata."
+        )
 
 
 class ResetAndHalt(Stage):

@@ -9,7 +9,7 @@ import pytest
 
 from hil import boards
 from hil.images import image_of
-from hil.link.frames import Frame, parse
+from hil.link.frames import LinkFrame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip.machine import Pace
 from hil.standins.virtual.chip.stm32.rcc import HSE, HSI
@@ -54,7 +54,7 @@ class Kit:
         request = MESSAGES.requests["hello"]
         body = encode(request.request, {"nonce": NONCE, "protocol": MESSAGES.protocol})
         self.sent.clear()
-        self.chip.usart1.feed(Frame(request.id, NONCE & 0xFF, 0, body).encode())
+        self.chip.usart1.feed(LinkFrame(request.id, NONCE & 0xFF, 0, body).encode())
         self.rest()
         (frame,) = [frame for frame in map(parse, bytes(self.sent).split(b"\0")) if frame is not None]
         return decode(request.reply, frame.body)

@@ -60,6 +60,7 @@ FROM = {  # request: how its reply is taken
     "memory": AgentMemory.of, "work": lambda values: checked(CountedWork, "work", values), "laps": lambda values: laps_of(values, 2), "profile": lambda values: profile_of(values, 3), "bookings": bookings_of,
     "checkpoints": checkpoints_of, "save_checkpoint": lambda values: Saved.of(values, 64),
     "load_checkpoint": lambda values: loaded_from(values, BoardCheckpoint(*SECOND)),
+    "keep": lambda values: int(values["digest"]),
     "stretches": stretches_of, "digests": lambda values: digests_of("digests", values["digests"], 2),
     "read_tensor": lambda values: sized("read_tensor", "data", values["data"], 8), "trace": lambda values: sized("trace", "data", values["data"], 8),
 }  # fmt: skip
@@ -69,6 +70,7 @@ UNLOOKED = {
     "load_data",
     "samples",
     "sample_part",
+    "kept_samples",
     "part",
     "boot_loader",
     "mlperf_tiny",
