@@ -54,6 +54,14 @@ class Worst(TypedDict):
 
 
 @with_config(CLOSED)
+class KeptFile(TypedDict):
+    """An .npz file with the tensors of the device at each step, `NAME@STEP`, and its SHA-256."""
+
+    file: Sentence
+    sha256: Sha256
+
+
+@with_config(CLOSED)
 class Compared(TypedDict):
     """A comparison with a reference."""
 
@@ -70,6 +78,7 @@ class Compared(TypedDict):
     sentence: Annotated[Sentence, Field(description="why")]
     worst: Annotated[Items[Worst], Field(description="the largest errors of each tensor")]
     drift: Annotated[str, Field(description="file with the errors of every tensor at every step; empty if none")]
+    kept: NotRequired[Annotated[KeptFile, Field(description="file with the tensors of the device; not there if none")]]
 
 
 @with_config(CLOSED)

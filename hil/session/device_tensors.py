@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +48,12 @@ class KeptTensors:
             self._recorder.step(index, tensors)
         except OSError as error:
             self._drop(error.strerror or str(error))
+
+    def to_json(self) -> dict[str, dict[str, str]]:
+        """Return the field of the record that names the complete file; empty if there is none."""
+        if not self._closed or not self.path.is_file():
+            return {}
+        return {"kept": {"file": self.path.name, "sha256": hashlib.sha256(self.path.read_bytes()).hexdigest()}}
 
     def close(self) -> None:
         """Complete the file, if there is one; a step after that is not written."""

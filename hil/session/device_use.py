@@ -76,6 +76,7 @@ class DeviceUse:
         self.errors: list[tuple[str, str]] = []
         self.warnings: list[str] = []
         self._tensors: list[KeptTensors] = []
+        self._kept: list[KeptTensors] = []  # those of `comparisons`, in their order
         self._reported: set[tuple[str, str]] = set()
         self._complete = False
         self._trials = False  # whether the test also ran trials
@@ -154,6 +155,11 @@ class DeviceUse:
         taken = {each.path.name for each in self._tensors}
         self._tensors.append(KeptTensors(self.folder / (file if file not in taken else f"tensors-{number}.npz")))
         return self._tensors[-1]
+
+    def add_comparison(self, comparison: Comparison, kept: KeptTensors) -> None:
+        """Take a comparison into the record, with what keeps its tensors."""
+        self.comparisons.append(comparison)
+        self._kept.append(kept)
 
     # The end.
 
@@ -336,7 +342,8 @@ class DeviceUse:
             attached=entry is not None and entry.run is None if self.board is not None else None,
             devices=len(self.duts), received=received, matches=matches, reads=reads,
             comparisons=[
-                _compared(each, files.get(number, "")) for number, each in enumerate(self.comparisons, 1)
+                _compared(each, files.get(number, "")) | kept.to_json()
+                for number, (each, kept) in enumerate(zip(self.comparisons, self._kept, strict=True), 1)
             ],
             learning=[each.to_json() for each in self.learning], figures=[each.to_json() for each in self.figures],
             judged=self.judged if test.verdict == "pass" else [], verdict=test.verdict, reason=test.reason,

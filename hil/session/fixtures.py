@@ -150,7 +150,7 @@ def hil_compare(hil_device_use: DeviceUse) -> Compare:
     def begin(*given: Any, **how: Any) -> Comparison:
         kept = hil_device_use.keep_tensors(str(how.get("name", "")))
         comparison = compare(*given, seen=kept.step, **how)
-        hil_device_use.comparisons.append(comparison)
+        hil_device_use.add_comparison(comparison, kept)
         return comparison
 
     return _asked(hil_device_use, "hil_compare", begin, _signature_of(compare, without="seen"))

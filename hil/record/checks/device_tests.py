@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hil.bounded_read import read_json
+from hil.record.checks.device_facts import check_facts
 from hil.record.checks.device_judged import check_judged
 from hil.record.checks.entries import close, different
 from hil.record.checks.provenance import BENCH_LOG
@@ -33,6 +35,7 @@ def check_device_tests(run: RecordedRun) -> Iterator[Contradiction]:
         return  # they were read from their files
     tests = {test.test: test for test in run.results["tests"]}
     last = {record.test: record for record in records}
+    attempts = Counter(record.test for record in records)
     for record in records:
         yield from _file(run, record)
         yield from _verdict(record)
@@ -46,6 +49,7 @@ def check_device_tests(run: RecordedRun) -> Iterator[Contradiction]:
         for figure in record.figures:
             yield from _figure(record, figure)
         test = tests.get(record.test)
+        yield from check_facts(run, record, test, attempts[record.test])
         if test is None:
             yield differ(RESULTS, f"the test of {record.folder}", record.test, RESULTS, NOTHING, record.folder)
         elif record is last[record.test] and record.verdict not in (PASS, SKIPPED) and test.verdict in (PASS, SKIPPED):
@@ -181,9 +185,11 @@ def _drift(path: Path, place: str, record: DeviceTest, found: Compared, name: st
             if total != value:
                 said = f"{field} of {tensor['tensor']} in the {name}"
                 yield differ(RESULTS, said, value, place, total, record.folder)
-        largest = by_name.get(tensor["tensor"], {}).get("max_abs")
-        if len(own) and largest is not None and not close(largest, there := float(table["max_abs"][own].max())):
-            yield differ(RESULTS, f"max_abs of {tensor['tensor']} in the {name}", largest, place, there, record.folder)
+        for field in ("max_ulp", "max_relative", "max_abs"):
+            largest = by_name.get(tensor["tensor"], {}).get(field)
+            if len(own) and largest is not None and not close(largest, there := float(table[field][own].max())):
+                said = f"{field} of {tensor['tensor']} in the {name}"
+                yield differ(RESULTS, said, largest, place, there, record.folder)
     if found["verdict"] == PASS and not bool(table["within"].all()):
         yield differ(RESULTS, f"verdict of the {name}", PASS, place, "a tensor outside its tolerance", record.folder)
 

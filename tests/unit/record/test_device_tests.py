@@ -208,7 +208,7 @@ def test_the_history_row_is_a_series_of_its_own_and_nothing_without_a_board():
 
 def test_a_log_without_a_byte_contradicts_what_came(written) -> None:
     for log, good in (("0.1 < 'ready'\n", True), ("", False), ("0.1 > 'ready'\n", False)):
-        folder = written(entry())
+        folder = written(entry(received=5))
         (folder / FOLDER / "serial.log").write_text(log)
         edited(folder, lambda e: None)
         if good:
