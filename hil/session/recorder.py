@@ -215,10 +215,11 @@ class RunRecorder:
     def _close_tests(self, why: str | bool) -> None:
         """Give verdict and reason to each test that did not end."""
         tests, trials = self.run.tests, self.run.trials
+        devices = [each for each in self.run.device_tests if each.verdict != "interrupted"]
         begun = {test.test for nodeid, test in self._nodes.items() if nodeid in self._begun}
         for test in (test for test in tests if test.outcome is None):
-            _take_worst_trial(test, trials)
-            if why and not test.trials:
+            _take_worst_trial(test, [*trials, *devices])
+            if why and not test.trials and test.verdict == "interrupted":
                 what = "it was interrupted while it ran" if test.test in begun else "it was not run"
                 test.reason = f"{what}: {why}."
             self.run.end_test(test)
@@ -330,8 +331,8 @@ class RunRecorder:
 RECORDER = pytest.StashKey[RunRecorder]()  # of the config, in the process that began the run
 
 
-def _take_worst_trial(test: AskedTest, trials: Iterable[TrialRecord]) -> None:
-    """Give a test that did not end verdict and reason of its worst trial, if one did not pass."""
+def _take_worst_trial(test: AskedTest, trials: Iterable[TrialRecord | DeviceTest]) -> None:
+    """Give a test that did not end verdict and reason of its worst trial or device test, if one did not pass."""
     bad = [(each.verdict, each.reason) for each in trials if each.test == test.test and each.verdict != "pass"]
     if bad:
         test.verdict, test.reason = worst_of(bad)

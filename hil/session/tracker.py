@@ -143,10 +143,10 @@ class Tracker:
                 raise
             self._fail_with(ended)
         except BaseException as error:
-            self._take_failures()
+            bad, caught = self._take_failures()
             if isinstance(error, (KeyboardInterrupt, SystemExit, pytest.exit.Exception)):
                 self.requests.interrupt()
-                self._record_so_far()
+                self._record_so_far(bad + caught)
             raise
         if is_call:
             self._end_function()
@@ -245,11 +245,15 @@ class Tracker:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             self.missing.append(f"{self.device.folder.name}: {reason}.")
 
-    def _record_so_far(self) -> None:
-        """Write what the test has done with its device until it was interrupted: no report of it will come."""
+    def _record_so_far(self, failed: list[tuple[str, str]]) -> None:
+        """Write what the test has done with its device until it was interrupted: no report of it will come.
+
+        What had `failed` by then decides the verdict.
+        """
         if self.device is not None:
+            verdict, reason = worst_of(failed) if failed else (self.entry.verdict, self.entry.reason)
             with contextlib.suppress(OSError, MemoryError, Blocked):  # then the record has what it had
-                self.device.record_so_far(self.entry)
+                self.device.record_so_far(self.entry.model_copy(update={"verdict": verdict, "reason": reason}))
 
     def _not_expected(self, verdict: str | None, call: pytest.CallInfo[None], raises: bool) -> tuple[str, str] | None:
         """Return verdict and reason of a request that an xfail mark does not expect, None without one.

@@ -51,21 +51,21 @@ def test_ctrl_c_in_a_test_is_no_test_that_was_not_run(tmp_path: Path) -> None:
 
 AGAIN = """
 import os, signal, time
-from hil.session.recorder import Recorder
+from hil.session.recorder import RunRecorder
 
 def pytest_keyboard_interrupt():
     if "WHERE" == "handles":
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(5)
 
-close_tests = Recorder._close_tests
+close_tests = RunRecorder._close_tests
 
 def closes(self, why):
     if "WHERE" == "writes":
         os.kill(os.getpid(), signal.SIGINT)
     close_tests(self, why)
 
-Recorder._close_tests = closes
+RunRecorder._close_tests = closes
 """
 
 
@@ -80,3 +80,27 @@ def test_a_second_ctrl_c_leaves_a_whole_record_and_no_exit_code_0(tmp_path: Path
     (run,) = (each.parent for each in (tmp_path / "reports").glob("2*/index.html"))
     facts = json.loads((run / "results.json").read_text())["run"]
     assert (facts["state"], facts["exit_code"]) == ("interrupted", 2)
+
+
+EXITS = """
+import numpy as np
+import pytest
+
+class Reference:
+    def step(self, index):
+        return {"loss": np.float32(1)}
+
+def test_a(hil_dut, hil_compare):
+    hil_dut.serial.expect("ready")
+    try:
+        hil_compare(Reference(), exact=True).step(0, {"loss": np.float32(2)})
+    finally:
+        pytest.exit("enough", returncode=0)
+"""
+
+
+def test_a_difference_before_an_early_end_decides(tmp_path: Path) -> None:
+    code, tests, device_tests = ran(tmp_path, EXITS)
+    assert code != 0
+    for entry in (tests["test_a"], device_tests["test_a"]):
+        assert entry["verdict"] == "fail" and entry["reason"].startswith("step 0, tensor loss: the device has 2.0")
