@@ -76,8 +76,13 @@ PREFIXES: dict[str, dict[str, float]] = {  # by unit; the first that fits a valu
 }
 # What programs count, as part of a regular expression for units.
 COUNTED = "cycle|step|sample|image|frame|batch|epoch|byte|bit|instruction|operation|op|FLOP|MAC|parameter|event|count"
-WRITTEN = re.compile(r"(\d+(?:[.]\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-zµ%]+)")
+WRITTEN = re.compile(r"([0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµ%]+)")  # digits of ASCII only
 EXAMPLES = "write a number and a unit, such as 256 KiB, 310 ms, 2.5 mJ or 65 %"
+
+
+def with_micro_sign(text: str) -> str:
+    """Return a text with the micro sign for the Greek letter, which looks alike."""
+    return text.replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}")
 
 
 def parse_quantity(text: str) -> Quantity:
@@ -86,7 +91,7 @@ def parse_quantity(text: str) -> Quantity:
     Raises:
         RigError: the text is no number with a known unit.
     """
-    found = WRITTEN.fullmatch(text.strip().replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}"))
+    found = WRITTEN.fullmatch(with_micro_sign(text.strip()))
     for unit, names in PREFIXES.items():
         if found is not None and found[2] in names and math.isfinite(float(found[1])):
             value = float(found[1]) * names[found[2]]

@@ -64,7 +64,8 @@ def recorded(path: str | Path, *, steps: int | None = None) -> Recorded:
         steps: only the first so many; all if None.
 
     Raises:
-        RigError: it cannot be read, is too large, has no arrays, or misses a step; it has fewer than `steps` steps.
+        RigError: it cannot be read, is too large, has no arrays, or misses a step; it has fewer than `steps` steps, or
+            that is no whole number of at least 1.
     """
     path = Path(path)
     kind = "file"
@@ -218,6 +219,7 @@ def _by_axis(arrays: Mapping[str, np.ndarray], source: str) -> list[dict[str, np
 def _first(
     steps: Sequence[Mapping[str, np.ndarray]], count: int | None, source: str
 ) -> Sequence[Mapping[str, np.ndarray]]:
-    if count is not None and not 1 <= count <= len(steps):
+    whole = isinstance(count, int) and not isinstance(count, bool)
+    if count is not None and not (whole and 1 <= count <= len(steps)):
         raise RigError(f"steps={shown(count)}: {source} has {len(steps)} steps; give 1 to {len(steps)}.")
     return steps[:count]

@@ -11,12 +11,17 @@ from typing import Any, Protocol
 from hil.errors import RigError, close_matches, shown
 from hil.quantity import COUNTED, EXAMPLES, Quantity, parse_quantity
 
-RELATIVE = re.compile(r"([+-])\s*(\d+(?:[.]\d+)?)\s*%")
+RELATIVE = re.compile(r"([+-])\s*([0-9]+(?:[.][0-9]+)?)\s*%")
 BOUND = re.compile(r"at (most|least)\s+", re.IGNORECASE)
 # Units of sizes, times and counts, and quotients of them: no figure in one of these is negative.
 SIZE = rf"(?:1|[kMG]?(?:Hz|B|b|bit|{COUNTED})(?:e?s)?|[KMG]iB|[num]?s|min|h|d|K|baud|px)"
 SIZES = re.compile(rf"(?!1$){SIZE}(?:[*/·]{SIZE})*")
-NUMBER = re.compile(r"-?\d+(?:[.]\d+)?(?:[eE][+-]?\d+)?")
+NUMBER = re.compile(r"-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?")
+COUNTS = re.compile(rf"([kMG]?)({COUNTED})(?:e?s)?")
+TIMES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
+SHARES = re.compile(
+    r"(?<![a-z])(?:acc[0-9]*|top[-_]?[0-9]+|precision|recall|f1|auc|iou)(?![a-z0-9])", re.IGNORECASE
+)  # more is good
 
 IN_WORDS = {
     "B": "bytes, such as 256 KiB", "s": "seconds, such as 310 ms", "J": "joules, such as 2.5 mJ",
@@ -122,7 +127,8 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Fig
         unit: of the figure: `B`, `s`, `J`, `1`, or any other, which the budgets then have too.
         texts: one budget or several: `75 ms`, `+2 %`, or beginning with `at most` or `at least`. Without these words a
             budget is the most that the figure may be, and of `accuracy` the least. A name that only contains
-            `accuracy`, as `test_accuracy` and `accuracy_drop`, needs them, or a sign before per cent.
+            `accuracy`, as `test_accuracy` and `accuracy_drop`, or that of another share of which more is good, as
+            `acc`, `top1` and `recall`, needs them, or a sign before per cent.
         source: where they are written.
 
     Raises:
@@ -136,7 +142,8 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Fig
             raise RigError(f"the budget {source} of {name} is {shown(text)}: {_cure(unit, plain=True)}, in quotes.")
         bound, change = BOUND.match(text.strip()), RELATIVE.fullmatch(text.strip())
         upper = bound[1].lower() == "most" if bound is not None else known.upper if known is not None else True
-        if known is None and bound is None and "accuracy" in name.lower():
+        is_good = "accuracy" in name.lower() or (unit == "1" and SHARES.search(name) is not None)
+        if known is None and bound is None and is_good:
             if change is None:
                 raise RigError(
                     f"the budget {source} of {name} is {shown(text)}, which may be the least or the most of it: write "
@@ -163,6 +170,11 @@ def _parsed(name: str, text: Any, source: str, own: BudgetedFigure | None = None
     else:
         some = 1 + gate.relative if gate.relative is not None else gate.limit or 0.0
         judges, cure = some > 0 or not (is_share or name in FIGURES or SIZES.fullmatch(figure.unit)), "give more"
+    if name == "accuracy" and not figure.upper and (gate.limit or 0.0) > 1:
+        raise RigError(
+            f"the budget {source} of {name} is at least {text}, which no value reaches: give a share of 1, such as 0.9,"
+            " or per cent, such as 90 %."
+        )
     if not judges:
         bound = "" if gate.relative is not None else f"at {'most' if figure.upper else 'least'} "
         other = ", or a number without % if it is no share" if is_share and name != "accuracy" else ""
@@ -185,15 +197,28 @@ def _read(name: str, text: Any, source: str, own: BudgetedFigure | None) -> Figu
         if not math.isfinite(float(number)):
             raise RigError(f"{place} is {text!r}, which is too large for a number: correct it.")
         return FigureGate(name, source, float(number), None, own)
+    counted = _counted(number, unit.strip(), figure.unit)
+    if counted is not None:
+        return FigureGate(name, source, counted, None, own)
     try:
         limit = parse_quantity(text)
     except RigError as error:
         if own is not None:
-            raise RigError(f"{place} is {text[:60]!r}: {_cure(figure.unit, figure.plain)}.") from error
+            grammar = "; write 'at most' or 'at least' before it, and no sign" if text.strip()[:1] in "<>=" else ""
+            raise RigError(f"{place} is {text[:60]!r}: {_cure(figure.unit, figure.plain)}{grammar}.") from error
         raise RigError(f"{place}: {error}") from error
     if limit.unit != figure.unit:
         raise RigError(f"{place} is {text!r}: {_cure(figure.unit, figure.plain)}.")
     return FigureGate(name, source, float(limit.value), None, own)
+
+
+def _counted(number: str, unit: str, wanted: str) -> float | None:
+    """Return a number of counts in another unit of the same, as `900 cycle` in `kcycle`; None if it is none."""
+    given, own = COUNTS.fullmatch(unit), COUNTS.fullmatch(wanted)
+    if given is None or own is None or given[2] != own[2] or not NUMBER.fullmatch(number):
+        return None
+    found = float(number) * TIMES[given[1]] / TIMES[own[1]]
+    return found if math.isfinite(found) else None
 
 
 def _cure(unit: str, plain: bool) -> str:

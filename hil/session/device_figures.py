@@ -12,7 +12,7 @@ import pytest
 
 from hil.errors import DeviceFault, RigError, shown
 from hil.gates import FigureGate, Judgement, NoMedian, judge
-from hil.quantity import COUNTED, PREFIXES, Provenance, Quantity
+from hil.quantity import COUNTED, PREFIXES, Provenance, Quantity, with_micro_sign
 
 PHYSICAL = re.compile(r"[munµkMG]?(s|J|W|A|V|Hz|C)|cycles?")  # units of what only silicon has
 BASE = {name: (unit, size) for unit, names in PREFIXES.items() for name, size in names.items()}
@@ -82,6 +82,7 @@ def quantity_of(
             value.value, value.unit, value.provenance.value, value.uncertainty, value.note
         )  # fmt: skip
     number = _number(name, value)
+    unit = with_micro_sign(unit) if isinstance(unit, str) else unit
     _check_unit(name, unit)
     base, size = BASE.get(unit, (unit, 1))
     number = number * size if size != 1 else number

@@ -22,11 +22,13 @@ def wrong():
 async def is_wrong():
     wrong()
 
-def in_loop(act, wait=True):
+def in_loop(act):
     async def main():
         kept = await act()
-        if wait:
-            await asyncio.sleep(0.2)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others)  # which asks for no result
+        await asyncio.sleep(0.2)
         return kept
     return asyncio.run(main())
 

@@ -74,8 +74,9 @@ def test_fewer_steps_of_the_device_than_recorded_do_not_pass(tmp_path: Path) -> 
                 run.check()
     with pytest.raises(RigError, match=r"steps=5: .* has 4 steps; give 1 to 4"):
         recorded(path, steps=5)
-    with pytest.raises(RigError, match="steps=0"):
-        recorded(path, steps=0)
+    for steps in (0, -1, 2.0, True, "2", np.float64(1)):
+        with pytest.raises(RigError, match="steps=.* has 4 steps; give 1 to 4"):
+            recorded(path, steps=steps)
 
 
 @pytest.mark.parametrize(

@@ -136,10 +136,11 @@ def test_a_budget_may_be_negative_and_its_words_may_have_capitals(text, value, v
 
 
 @pytest.mark.parametrize(("unit", "text", "words"), [
-    ("s", "3 KiB", "give it in seconds"), ("cycle", "3 ms", "give it in cycle"), ("cycle", "3 cycles", "12 cycle"),
+    ("s", "3 KiB", "give it in seconds"), ("cycle", "3 ms", "give it in cycle"), ("cycle", "3 steps", "12 cycle"),
     ("s", 75, "is 75: give it in seconds, such as 310 ms, in quotes"), ("s", "soon", "'soon': give it in seconds"),
     ("s", "75", "'75': give it in seconds"), ("1", "20 ms", "give it as a number, such as 20"),
-    ("1", "-2 %", "limits how much more it may be"),
+    ("1", "-2 %", "limits how much more it may be"), ("1", "<= 6", "write 'at most' or 'at least' before it"),
+    ("1", "\u0666", "give it as a number"), ("1", "\u0666 %", "give it in per cent"), ("s", "\u0666 s", "give it in"),
 ])  # fmt: skip
 def test_a_budget_of_another_unit_is_refused(unit, text, words):
     with pytest.raises(RigError, match=words):
@@ -176,13 +177,42 @@ def test_numbers_of_record_property_are_declared_each_once():
     ]
 
 
-@pytest.mark.parametrize("name", ["test_accuracy", "Accuracy", "accuracy_drop", "top1accuracy"])
+@pytest.mark.parametrize(("unit", "text", "limit"), [
+    ("kcycle", "900 cycle", 0.9), ("cycle", "6 Mcycle", 6e6), ("cycle", "3 cycles", 3.0), ("kcycles", "2 Mcycle", 2000.0),
+    ("Msample", "at most 1e3 ksamples", 1.0),
+])  # fmt: skip
+def test_counts_with_other_prefixes_are_the_same_counts(unit: str, text: str, limit: float) -> None:
+    (gate,) = budgets_of_figure("mine", unit, text, "in the test")
+    assert gate.limit == pytest.approx(limit) and gate.figure.unit == unit
+
+
+@pytest.mark.parametrize("text", ["90", "at least 90", "101 %"])
+def test_an_accuracy_that_no_value_reaches_is_refused(text: str) -> None:
+    with pytest.raises(RigError, match="which no value reaches: give a share of 1, such as 0.9, or per cent"):
+        budgets_of_figure("accuracy", "1", text, "in the test")
+
+
+def test_the_greek_letter_is_the_micro_sign() -> None:
+    greek, sign = (quantity_of("e", 2501, f"{mu}J", "counted", None, "hardware") for mu in "\u03bc\u00b5")
+    assert greek == sign and greek.unit == "J"
+
+
+@pytest.mark.parametrize("name", [
+    "test_accuracy", "Accuracy", "accuracy_drop", "top1accuracy", "acc", "val_acc", "acc1", "top1", "top-5", "recall",
+    "F1", "auc", "mean_iou",
+])  # fmt: skip
 def test_a_name_with_accuracy_in_it_has_no_direction_of_its_own(name: str) -> None:
     with pytest.raises(RigError, match="may be the least or the most of it: write 'at least 90 %' or 'at most 90 %'"):
         budgets_of_figure(name, "1", "90 %", "in the test")
     for text, upper in (("at least 90 %", False), ("at most 90 %", True), ("-2 %", False), ("+2 %", True)):
         (gate,) = budgets_of_figure(name, "1", text, "in the test")
         assert gate.figure.upper == upper
+
+
+@pytest.mark.parametrize("name", ["accesses", "stop1", "vacc", "f16_bytes", "hits", "accepted"])
+def test_another_name_has_at_most(name: str) -> None:
+    (gate,) = budgets_of_figure(name, "1", "90 %", "in the test")
+    assert gate.figure.upper
 
 
 def test_a_budget_says_its_direction() -> None:
