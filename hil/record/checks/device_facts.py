@@ -28,10 +28,10 @@ ROUNDED_S = 0.002
 KINDS = ("computed", "file", "elf", "run")  # of a reference (hil/comparison/recordings.py)
 
 
-def check_facts(run: RecordedRun, record: DeviceTest, test: AskedTest | None, attempts: int) -> Iterator[Contradiction]:
-    """Check board, core, times, bytes and kept tensors of a device test, of which there were some attempts."""
+def check_facts(run: RecordedRun, record: DeviceTest, test: AskedTest | None, is_last: bool) -> Iterator[Contradiction]:
+    """Check board, core, time, bytes and kept tensors of an attempt of a test, of which the last one has its time."""
     if test is not None:
-        yield from _test(record, test, attempts)
+        yield from _test(record, test, is_last)
     yield from _board(record)
     yield from _received(run, record)
     for comparison in record.comparisons:
@@ -44,14 +44,12 @@ def check_facts(run: RecordedRun, record: DeviceTest, test: AskedTest | None, at
             yield from _kept(run, record, comparison)
 
 
-def _test(record: DeviceTest, test: AskedTest, attempts: int) -> Iterator[Contradiction]:
+def _test(record: DeviceTest, test: AskedTest, is_last: bool) -> Iterator[Contradiction]:
     place = f"the test of {record.folder}"
     if test.board is not None and record.board != test.board:
         yield differ(RESULTS, f"board of {record.folder}", record.board, place, test.board, record.folder)
-    if test.seconds is None or record.verdict == "interrupted":
-        return
-    over = record.wall_s - test.seconds
-    if over > ROUNDED_S or (attempts == 1 and over < -ROUNDED_S):
+    ended = is_last and test.seconds is not None and record.verdict != "interrupted"
+    if ended and abs(record.wall_s - (test.seconds or 0.0)) > ROUNDED_S:
         yield differ(RESULTS, f"wall_s of {record.folder}", record.wall_s, place, test.seconds, record.folder)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -35,7 +34,6 @@ def check_device_tests(run: RecordedRun) -> Iterator[Contradiction]:
         return  # they were read from their files
     tests = {test.test: test for test in run.results["tests"]}
     last = {record.test: record for record in records}
-    attempts = Counter(record.test for record in records)
     for record in records:
         yield from _file(run, record)
         yield from _verdict(record)
@@ -49,7 +47,7 @@ def check_device_tests(run: RecordedRun) -> Iterator[Contradiction]:
         for figure in record.figures:
             yield from _figure(record, figure)
         test = tests.get(record.test)
-        yield from check_facts(run, record, test, attempts[record.test])
+        yield from check_facts(run, record, test, record is last[record.test])
         if test is None:
             yield differ(RESULTS, f"the test of {record.folder}", record.test, RESULTS, NOTHING, record.folder)
         elif record is last[record.test] and record.verdict not in (PASS, SKIPPED) and test.verdict in (PASS, SKIPPED):

@@ -85,6 +85,7 @@ class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without 
         if sleeps:
             raise exceptions.TransferFaultError(fault_address=address)
         if machine.halting.halted:
+            machine.systick.stand_still(ACCESS_PS)
             machine.clock.wait_until(machine.clock.now + ACCESS_PS)
 
     def _needs_core(self, machine: Machine) -> bool:

@@ -42,3 +42,20 @@ def test_a_counter_that_was_cleared_begins_with_its_reload_value():
     tick.write(CSR, 4, 5)
     executed[0] = 400
     assert tick.read(CVR, 4) == 900
+
+
+def test_a_halted_core_s_counter_stands_still():
+    executed = [0]
+    clock = Clock(lambda: executed[0], HZ)
+    tick = SysTick(clock, SimpleNamespace(pend=lambda number: None))
+    tick.reset()
+    tick.write(RVR, 4, 0xFFFFFF)
+    tick.write(CVR, 4, 0)
+    tick.write(CSR, 4, 5)
+    executed[0] = 1_000
+    before = tick.read(CVR, 4)
+    tick.stand_still(100_000_000)
+    clock.wait_until(clock.now + 100_000_000)
+    assert tick.read(CVR, 4) == before
+    executed[0] = 1_500
+    assert tick.read(CVR, 4) == before - 500

@@ -59,6 +59,13 @@ class SysTick(Block):
             missed = (now - self._zero_at) // period
             self._zero_at = self._zero_at + (missed + 1) * period if self.value["RVR"] else None
 
+    def stand_still(self, duration: int) -> None:
+        """Do not count in the next `duration` picoseconds: the core is halted (B3.3.1; ARM DDI 0419E, B3.3.1)."""
+        if self._zero_at is not None:
+            self.update(self._clock.now)
+        if self._zero_at is not None:
+            self._zero_at += duration
+
     def next_event(self) -> int | None:
         return self._zero_at if self.value["CSR"] & 3 == 3 else None
 
