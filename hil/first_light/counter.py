@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 from hil.boards import Board
-from hil.dut.core import CYCCNTENA, DEMCR, DWT_CTRL, DWT_CYCCNT, DWT_LAR, TRCENA, UNLOCK
 from hil.first_light.registers import Registers
+from hil.targets.cycle_counter import CYCCNTENA, DEMCR, DWT_CTRL, DWT_CYCCNT, DWT_LAR, TRCENA, UNLOCK
 
 # ARM DDI 0419E, B3.3: SysTick counts down 24 bits; ENABLE and CLKSOURCE, without an interrupt
 SYST_CSR, SYST_RVR, SYST_CVR, COUNTS = 0xE000_E010, 0xE000_E014, 0xE000_E018, 5

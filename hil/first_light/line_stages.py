@@ -185,8 +185,9 @@ class EnergyWindow(Stage):
             on.figures[f"window_{name}"] = dict(work.figures[name])
         flags = " ".join(f"{flag[0].upper()}{flag[1:]}" for flag in work.figures["flags"])
         return Seen(
-            f"{work.duration.value:.6f} s +- {work.duration.uncertainty:.6f} s, {1000 * work.energy.value:.4g} mJ +- "
-            f"{1000 * work.energy.uncertainty:.2g} mJ ({work.energy.provenance.value})",
+            f"{work.duration.value:.6f} s +- {work.duration.uncertainty or 0.0:.6f} s, "
+            f"{1000 * work.energy.value:.4g} mJ +- {1000 * (work.energy.uncertainty or 0.0):.2g} mJ "
+            f"({work.energy.provenance.value})",
             f"the meter sees the marker, and the board runs without the probe. {flags}".strip(),
         )
 
