@@ -17,7 +17,7 @@ void engine_init(engine_t *engine, const format_t *const *formats, uint8_t *aren
 }
 
 void engine_reset(engine_t *engine) {
-    const kept_t kept = engine->kept;
+    const kept_samples_t kept = engine->kept;
     engine_init(engine, engine->formats, engine->model.arena, engine->arena_size, engine->model.watch.cycles);
     engine->kept = kept;
 }

@@ -10,12 +10,12 @@ typedef struct {
     const uint8_t *samples;
     uint32_t bytes;
     uint32_t in_ram; /* bytes of RAM in front of the arena that samples take */
-} kept_t;
+} kept_samples_t;
 
 typedef struct {
     const format_t *const *formats; /* formats that a network may have; NULL ends them */
     uint32_t arena_size;            /* bytes */
-    kept_t kept;
+    kept_samples_t kept;
     uint32_t total, received; /* bytes of a network file in the arena; total is 0 when none was begun */
     model_t model;
     training_t copied; /* what was last copied out of a file in flash; `layers` is 0 when nothing was */

@@ -98,6 +98,7 @@ WRONG = {
     "bench-server": "the following arguments are required: --board",
     "bench-server --board mps2-an500": "there is no virtual board mps2-an500",
     "bench nothing": "invalid choice: 'nothing'",
+    "first-light --board stm32h7": "the catalogue has no board 'stm32h7': did you mean stm32h7b3",
     "bench --board stm32h7": "the catalogue has no board 'stm32h7': did you mean stm32h7b3",
     "bench energy --trials 0": "'0' is not a whole number above 0",
     "bench energy --trials many": "'many' is not a whole number above 0",

@@ -26,6 +26,7 @@ from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.settings import FORMATS, sent
 from hil.training.reference.methods import MethodReference
 from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
+from hil.training.trial.batch import Batch
 from hil.training.trial.lockstep import LockStep
 from hil.training.trial.lockstep_outcome import PHASES, LockStepOutcome
 from hil.training.trial.outcome import Outcome
@@ -73,8 +74,8 @@ class FakeBoard:
     def digests(self) -> tuple[int, ...]:
         return self.learner.digests()
 
-    def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
-        self.held.append((images, labels))
+    def fill(self, batch: Batch) -> None:
+        self.held.append((batch.images, batch.labels))
 
     def part(self, step: int, number: int, first: int, count: int) -> int:
         if number:

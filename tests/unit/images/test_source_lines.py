@@ -58,7 +58,7 @@ def test_a_place_has_address_function_and_line() -> None:
 def test_callers_are_those_that_the_firmware_has() -> None:
     """main() calls agent_init(), that takes the image's digest: every instruction of it is unwound."""
     image = image_of("stm32h7b3")
-    chip = Stm32H7B3(np.random.default_rng(1), lambda byte: None, lambda *_: None, lambda line: None)
+    chip = Stm32H7B3(np.random.default_rng(1), lambda byte: None, lambda *_: None, lambda line: None, hse_hz=24_000_000)
     for base, data in image.segments:
         chip.flash.array[base - 0x0800_0000 : base - 0x0800_0000 + len(data)] = np.frombuffer(data, np.uint8)
     chip.core.code_changed()

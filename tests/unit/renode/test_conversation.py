@@ -83,7 +83,7 @@ def test_the_whole_conversation(connected: Connect, tmp_path: Path, line: Renode
         "cpu VectorTableOffset 0x08000000",
         "sysbus WriteDoubleWord 0x58024804 0x00002000",
         "sysbus WriteDoubleWord 0x58024818 0x00002000",
-        "sysbus WriteDoubleWord 0x58024400 0x02000000",
+        "sysbus WriteDoubleWord 0x58024400 0x02020000",
         "sysbus WriteDoubleWord 0x58024410 0x00000018",
         "connector Connect sysbus.usart1 term",
         "sysbus ReadDoubleWord 0x08000000",
