@@ -235,7 +235,7 @@ def test_a_step_took_between_least_and_most(clock: Clock, seed: int, trouble: fl
         except Blocked:
             assume(False)  # the line was too bad
         took = session.request_time
-        assert took.least_s - 0.6 <= step_s <= took.most_s, "the line is late by half a second at most"
+        assert took.least_s - 1.1 <= step_s <= took.most_s, "each way the line is late by half a second at most"
         if not took.again:
             assert took.least_s == took.most_s
 
