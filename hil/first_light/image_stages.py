@@ -51,7 +51,10 @@ class ByDma(Stage):
                 "cache, overrun, adapter)."
             )
         slow = f"; {repeated} were sent again after a time-out: an end was slow" if repeated else ""
-        return Seen(f"{ECHOES} frames of {ECHO_BYTES} bytes{slow}", "DMA and caches show the same bytes.")
+        return Seen(
+            f"{ECHOES} frames of {ECHO_BYTES} bytes{slow}",
+            "line, DMA (where there is one) and core show the same bytes.",
+        )
 
 
 class Watermark(Stage):

@@ -109,6 +109,8 @@ class StubRuns(Stage):
     def run(self, on: BringUp) -> Seen:
         """Let the stub count, then sum."""
         stub = on.stub()
+        on.probe.halt_at_reset()  # no MPU forbids to execute from RAM
+        on.registers.do(on.facts.supply)
         stub.start(Command.SPIN)
         first = stub.until(lambda done: done.count > 0).count
         then = stub.until(lambda done: done.count != first).count

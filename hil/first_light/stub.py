@@ -30,7 +30,7 @@ BEGUN, FINISHED = 0x600D_C0DE, 0x0000_D04E
 # begin is behind no cache: a TCM on a Cortex-M7. pyOCD's own flash algorithms run there.
 RAM_BASE, RAM_END = 0x2000_0000, 0x4000_0000
 THUMB = 1 << 24  # xPSR.T
-LOOK_S, WITHIN_S = 0.01, 10.0
+LOOK_S, WITHIN_S = 0.05, 10.0  # each look stops the core of a stand-in for a moment
 
 
 class Command(IntEnum):
@@ -65,21 +65,22 @@ class Done:
 
 
 def place_of(board: Board) -> int:
-    """Return the address of the stub in RAM: 0x20000000, or where the first RAM above it begins.
+    """Return the address of the stub in RAM: 0x20000000, or the begin of the largest RAM above it.
 
     Raises RigError if the board has no RAM in the region of memory for SRAM.
     """
-    starts = [
-        max(memory.start, RAM_BASE)
+    places = [
+        (memory.size, max(memory.start, RAM_BASE))
         for memory in board.memory
         if memory.kind == "ram" and RAM_BASE + SIZE <= memory.start + memory.size <= RAM_END
     ]
-    if not starts:
+    if not places:
         raise RigError(
             f"{board.name} has no RAM of {SIZE} bytes from 0x{RAM_BASE:08X} to 0x{RAM_END - 1:08X}, "
             "where the stub runs."
         )
-    return min(starts)
+    starts = [start for _, start in places]
+    return RAM_BASE if RAM_BASE in starts else max(places)[1]
 
 
 class Stub:

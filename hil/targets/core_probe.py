@@ -52,7 +52,7 @@ class CoreProbe(Protocol):
         ...
 
     def halt_at_reset(self) -> None:
-        """Reset the board and halt its core, before it runs what is in the flash if that can be done."""
+        """Reset the board and halt its core before it runs what is in the flash."""
         ...
 
     def begin(self, registers: Mapping[str, int]) -> None:

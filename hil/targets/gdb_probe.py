@@ -126,14 +126,23 @@ class GdbProbe:
                     stub.detach()
 
     def halt_at_reset(self) -> None:
-        """Reset the machine and halt its core, which has then run the first instructions of its image."""
+        """Reset the machine and halt its core at the first instruction of its image."""
+        entry = 0
+
+        def stop_there() -> None:
+            nonlocal entry
+            with self._stopped("stop at the first instruction after a reset") as stub:
+                entry = stub.registers(len(REGISTERS))[PC]
+                stub.set_breakpoint(entry)
+
         self.halt()
         with self._checked("reset the machine"):
-            if not self._machine.reset(lambda: None):
+            if not self._machine.reset(stop_there) or self._stub is None:
                 raise StubFailed("has no monitor beside it that resets the machine")
-            if self._stub is not None:
-                self._stub.running = True
-        self.halt()
+            self._stub.running = True
+            if not self._stub.stopped_within(self._answer_s):
+                raise StubFailed("did not stop at the first instruction after a reset")
+            self._stub.remove_breakpoint(entry)
 
     def begin(self, registers: Mapping[str, int]) -> None:
         """Set registers of the halted core, of those in `REGISTERS` and `xpsr`, and let it run."""

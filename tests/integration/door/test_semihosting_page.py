@@ -60,7 +60,7 @@ def test_nothing_asked(hil_dut):
 
 @pytest.mark.parametrize(("board", "reality", "core", "code", "ram"), [
     ("mps2-an386", "qemu", "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16", "0", "0x20000000"),
-    ("stm32h7b3", "virtual", "-mcpu=cortex-m7 -mfpu=fpv5-d16", "0x08000000", "0x24000000"),
+    ("stm32f746", "virtual", "-mcpu=cortex-m7 -mfpu=fpv5-sp-d16", "0x08000000", "0x20010000"),
 ], ids=["qemu", "virtual"])  # fmt: skip
 def test_the_page(
     strange: Callable[..., object], tmp_path: Path, board: str, reality: str, core: str, code: str, ram: str

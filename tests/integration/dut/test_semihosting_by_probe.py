@@ -25,7 +25,7 @@ from hil.rig_toml import BenchBoard
 from tests.bench_server import BenchServer
 from tests.foreign import AT_PROBE, build
 
-BOARD, NO_LINE = "stm32f746", "stm32h7b3"
+BOARD, NO_LINE = "stm32f746", "nrf52840"
 FAILED = -1
 CALLS = 300  # of train_step
 LONGEST_S = 300  # on a computer that is busy with other things

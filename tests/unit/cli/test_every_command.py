@@ -111,6 +111,10 @@ WRONG = {
     "tail MISSING": "holds no results.json: name the folder of a run",
     "plugins --rig MISSING": "missing: give the description of a bench, or create one with `hil init --rig=",
     "new board stm32h7b3": "there is a board 'stm32h7b3' already: take another name.",
+    "first-light": "the following arguments are required: --board",
+    "first-light --board stm32h7": "the catalogue has no board 'stm32h7': did you mean stm32h7b3",
+    "first-light --board rp2040 --reality real": "--reality=real: there is no such reality: known are: auto, hardware",
+    "first-light --board rp2040 --rig DAMAGED": "damaged.toml: ",
     "devices --rig": "expected one argument",
     "doctor --rig DAMAGED": "damaged.toml: ",
     "devices --rig DAMAGED": "damaged.toml: ",
@@ -166,7 +170,7 @@ FILES = (
     "weights save",
 )  # fmt: skip
 FOLDERS = (
-    "measure --typed --out", "experiment elasticzo-table1 --out", "network fetch NAME --to", "data fetch mnist --to",
+    "first-light --board rp2040 --out", "measure --typed --out", "experiment elasticzo-table1 --out", "network fetch NAME --to", "data fetch mnist --to",
     "summary --format allure --out",
 )  # fmt: skip
 Here = Callable[..., subprocess.CompletedProcess[str]]

@@ -5,6 +5,7 @@
 #define BOARD_BAUD 1000000u
 #define BOARD_TX_PIN 24u
 #define BOARD_RX_PIN 25u
+#define BOARD_RTS_PIN 5u
 #define BOARD_MARKER_PIN 12u
 #define BOARD_DWT_LOCKED 0
 
