@@ -36,7 +36,7 @@ __attribute__((section(".vectors"), used)) static void *const vectors[2] = {__St
 """
 SCRIPT = """
 ENTRY(Reset_Handler)
-MEMORY { CODE (rx) : ORIGIN = {code}, LENGTH = 1M   RAM (rwx) : ORIGIN = {ram}, LENGTH = 1M }
+MEMORY { CODE (rx) : ORIGIN = {code}, LENGTH = 1M   RAM (rwx) : ORIGIN = {ram}, LENGTH = 192K }
 SECTIONS {
     .text : { KEEP(*(.vectors)) *(.text*) *(.rodata*) . = ALIGN(4); } > CODE
     _sidata = LOADADDR(.data);

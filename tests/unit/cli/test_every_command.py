@@ -112,7 +112,6 @@ WRONG = {
     "plugins --rig MISSING": "missing: give the description of a bench, or create one with `hil init --rig=",
     "new board stm32h7b3": "there is a board 'stm32h7b3' already: take another name.",
     "first-light": "the following arguments are required: --board",
-    "first-light --board stm32h7": "the catalogue has no board 'stm32h7': did you mean stm32h7b3",
     "first-light --board rp2040 --reality real": "--reality=real: there is no such reality: known are: auto, hardware",
     "first-light --board rp2040 --rig DAMAGED": "damaged.toml: ",
     "devices --rig": "expected one argument",
