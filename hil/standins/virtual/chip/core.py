@@ -91,9 +91,7 @@ class ArmCore(MappedMemories):
     def poke(self, address: int, data: bytes) -> None:
         """Write memory, which may contain code, from outside the core; raise ModelFault if it is not writable."""
         self.store(address, data)
-        self._stale_code = True
-        for written in self.on_poke:
-            written(address, len(data))
+        self._was_poked(address, len(data))
 
     def poke_main(self, address: int, data: bytes, who: str) -> None:
         """Write memory as `store_main`, which may contain code; raise ModelFault if it is not writable."""
@@ -101,7 +99,12 @@ class ArmCore(MappedMemories):
         if place is None or not place[0].writable:
             raise ModelFault(f"write of 0x{address:08X}: the chip has no writable memory there", address, "write")
         self.store_main(address, data, who)
+        self._was_poked(address, len(data))
+
+    def _was_poked(self, address: int, size: int) -> None:
         self._stale_code = True
+        for written in self.on_poke:
+            written(address, size)
 
     def code_changed(self) -> None:
         """Discard cached information about code: a memory was changed from outside the core."""
