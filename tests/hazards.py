@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pexpect
-import pytest
+from host_agent import tool
 
 from hil.dut import Dut, Unreadable, opened
 from hil.errors import Blocked, DeviceFault, RigError
@@ -67,9 +66,8 @@ def read_hazards() -> list[Hazard]:
 
 
 def build(hazard: Hazard, folder: Path) -> tuple[Path, Path]:
-    """Return the wrong firmware and its correct twin; the test is skipped without a compiler."""
-    if shutil.which("arm-none-eabi-gcc") is None:
-        pytest.skip("arm-none-eabi-gcc is not installed")
+    """Return the wrong firmware and its correct twin; without a compiler as `tool`."""
+    tool("arm-none-eabi-gcc")
     stem = folder / hazard.board / Path(hazard.firmware).stem
     twins = Path(f"{stem}-wrong.elf"), Path(f"{stem}-right.elf")
     made = subprocess.run(

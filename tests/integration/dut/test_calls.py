@@ -5,10 +5,10 @@ On a virtual board through real pyOCD, and on QEMU through its GDB stub.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
+from host_agent import tool
 
 from hil.dut import Dut, opened
 from hil.errors import DeviceFault, RigError
@@ -28,8 +28,8 @@ def dut(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     board: str = request.param
     if board == VIRTUAL:
         pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    elif shutil.which("qemu-system-arm") is None:
-        pytest.skip("qemu-system-arm is not installed")
+    else:
+        tool("qemu-system-arm")
     folder = tmp_path_factory.mktemp("calls")
     elf = build(folder, board, *FLOAT[board], source=CALLS, name="calls.elf")
     with Rig(Bench()) as rig, opened(rig, board, elf, folder / "log") as one:

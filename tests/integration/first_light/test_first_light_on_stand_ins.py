@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
+from host_agent import tool
 
 from hil.commands.main import main
 from hil.first_light.record import JSON, PAGE
@@ -60,8 +60,7 @@ def test_on_the_virtual_board(board: str, tmp_path: Path, capsys: pytest.Capture
 
 @pytest.mark.parametrize("board", ["mps2-an385", "mps2-an505"])
 def test_on_qemu(board: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if shutil.which("qemu-system-arm") is None:
-        pytest.skip("needs qemu-system-arm")
+    tool("qemu-system-arm")
     outcomes(brought_up(board, "qemu", tmp_path, capsys), ON_QEMU)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from host_agent import tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,10 +33,8 @@ STATUS, DATA = DEVICE, DEVICE + 4
 
 
 def test_the_words_are_the_assembly(tmp_path: Path) -> None:
-    if shutil.which("arm-none-eabi-gcc") is None:
-        pytest.skip("needs arm-none-eabi-gcc")
     object_, binary = tmp_path / "stub.o", tmp_path / "stub.bin"
-    subprocess.run(["arm-none-eabi-gcc", "-c", "-o", object_, SOURCE], check=True)
+    subprocess.run([tool("arm-none-eabi-gcc"), "-c", "-o", object_, SOURCE], check=True)
     subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", "-j", ".text", object_, binary], check=True)
     data = binary.read_bytes()
     assert struct.unpack(f"<{len(data) // 4}I", data) == WORDS
