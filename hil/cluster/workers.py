@@ -14,6 +14,7 @@ from typing import Any
 from hil.cluster import local, remote
 from hil.cluster.task import CORE, Failure, Task, carry_out, sources_digest
 from hil.errors import RigError
+from hil.steady_clock import steady_s
 
 CHECK_S = 10.0  # without a result, until somebody looks whether there are workers at all
 PATIENCE_S = 60.0  # for the first worker that offers what a task needs
@@ -146,9 +147,9 @@ class Workers:
         self._client = Client(self._cluster, set_as_default=False)
 
     def _await(self, resource: str) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = steady_s() + PATIENCE_S
         while not self.offered(resource):
-            if time.monotonic() > deadline:
+            if steady_s() > deadline:
                 cure = f'start one: dask worker {self._scheduler} --nthreads 1 --resources "{resource}=1"'
                 raise RigError(f"no worker of {self._scheduler} offers {resource!r}: {cure}")
             time.sleep(AGAIN_S)
@@ -198,12 +199,12 @@ class Workers:
         self._next.extendleft(task for task, _ in self._running.values())
         self._running.clear()
         self._client.close(timeout=AGAIN_S)
-        deadline = time.monotonic() + RETURN_S
+        deadline = steady_s() + RETURN_S
         while True:
             try:
                 self._client = remote.connect(self._scheduler)
                 return
             except RigError:
-                if time.monotonic() > deadline:
+                if steady_s() > deadline:
                     raise
                 time.sleep(AGAIN_S)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from hil.first_light.lines import KINDS, Line
 from hil.first_light.registers import Registers
 from hil.first_light.stage import NotPossible, Outcome, Result, Seen, Stage, result_of
 from hil.first_light.stub import Stub, place_of
+from hil.steady_clock import steady_s
 
 NO_RIG = "the rig, not the board: mend it and run again."
 FAULTY = "the board, or what the catalogue says of it, is not as assumed."
@@ -121,9 +121,9 @@ def _without(stage: Stage, results: list[Result]) -> Result | None:
 
 
 def _tried(stage: Stage, on: BringUp) -> Result:
-    begin = time.monotonic()
+    begin = steady_s()
     outcome, seen = _outcome(stage, on)
-    return result_of(stage, outcome, seen.seen, seen.meaning, time.monotonic() - begin)
+    return result_of(stage, outcome, seen.seen, seen.meaning, steady_s() - begin)
 
 
 def _outcome(stage: Stage, on: BringUp) -> tuple[Outcome, Seen]:

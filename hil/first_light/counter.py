@@ -68,8 +68,3 @@ class Counter:
         before = now()
         word = self._registers.word(self.address)
         return (before, now()), word
-
-
-def seconds_now() -> float:
-    """Return the host's time in seconds."""
-    return time.monotonic()

@@ -8,11 +8,12 @@ import numpy as np
 
 from hil.errors import DeviceFault
 from hil.first_light.bring_up import BringUp
-from hil.first_light.counter import Counter, seconds_now
+from hil.first_light.counter import Counter
 from hil.first_light.ram_stages import DHCSR, S_SLEEP
 from hil.first_light.stage import Danger, NotPossible, Seen, Stage
 from hil.first_light.stub import Command
 from hil.link.failures import Refused
+from hil.steady_clock import steady_s
 
 ECHOES, ECHO_BYTES, SEED = 16, 1000, 16
 MPU_CTRL = 0xE000_ED94  # ARM DDI 0403E.e, B3.5.5
@@ -123,7 +124,7 @@ class ImageClock(Stage):
         if on.board.core != "cortex-m0plus":
             on.registers.put(MPU_CTRL, 0)  # the image forbids to execute from its RAM
         on.stub().start(Command.SPIN)
-        hz, error_hz = Counter(on.board, on.registers).frequency(seconds_now)
+        hz, error_hz = Counter(on.board, on.registers).frequency(steady_s)
         wanted = on.figures["image_clock_hz"]
         on.figures["core_hz"] = {"value": hz, "half_width": error_hz}
         on.dut.reset()

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from hil.first_light.facts import LineFacts
 from hil.first_light.registers import Registers
 from hil.first_light.stub import BUFFER_AT, Command, Stub
+from hil.steady_clock import steady_s
 from hil.targets.core_probe import CoreProbe
 
 CLOSEST = 0.025  # largest error of a rate that is tried: two ends of 8N1 may differ by 4 to 5 % in all
@@ -223,9 +224,9 @@ class Uarte(Line):
         self._registers.put(self._base + offset, word)
 
     def _await(self, event: int, seconds: float) -> bool:
-        end = time.monotonic() + seconds
+        end = steady_s() + seconds
         while not self._registers.word(self._base + event):
-            if time.monotonic() > end:
+            if steady_s() > end:
                 return False
             time.sleep(LOOK_S)
         return True

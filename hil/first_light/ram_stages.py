@@ -11,9 +11,10 @@ import numpy as np
 from hil.boards.catalogue import Region
 from hil.errors import DeviceFault
 from hil.first_light.bring_up import BringUp
-from hil.first_light.counter import Counter, seconds_now
+from hil.first_light.counter import Counter
 from hil.first_light.stage import Danger, NotPossible, Seen, Stage
 from hil.first_light.stub import SIZE, Command
+from hil.steady_clock import steady_s
 
 BLOCK = 1 << 16  # bytes of one write
 SEED = 48
@@ -184,7 +185,7 @@ class ResetClock(Stage):
         on.probe.halt_at_reset()
         on.registers.do(on.facts.supply)
         on.stub().start(Command.SPIN)
-        hz, error_hz = Counter(on.board, on.registers).frequency(seconds_now)
+        hz, error_hz = Counter(on.board, on.registers).frequency(steady_s)
         on.figures["reset_clock_hz"] = {"value": hz, "half_width": error_hz}
         clock = on.facts.reset_clock
         said = f"{hz / 1e6:.3f} MHz +- {error_hz / 1e6:.3f} MHz"

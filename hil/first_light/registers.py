@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from hil.errors import DeviceFault
 from hil.first_light.facts import Step
+from hil.steady_clock import steady_s
 from hil.targets.core_probe import CoreProbe
 
 WITHIN_S, LOOK_S = 3.0, 0.002  # for a `wait`: oscillators and PLLs take milliseconds
@@ -47,9 +48,9 @@ class Registers:
                 self.put(address, after)
 
     def _wait(self, address: int, mask: int, value: int) -> None:
-        end = time.monotonic() + WITHIN_S
+        end = steady_s() + WITHIN_S
         while (found := self.word(address)) & mask != value:
-            if time.monotonic() > end:
+            if steady_s() > end:
                 raise DeviceFault(
                     f"the bits 0x{mask:X} at 0x{address:08X} stay 0x{found & mask:X} instead of 0x{value:X} for "
                     f"{WITHIN_S:g} s: a clock, a supply or a reset of the chip is not as this board's manual has it."

@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from hil.boards import Board
 from hil.errors import DeviceFault, RigError
+from hil.steady_clock import steady_s
 from hil.targets.core_probe import CoreProbe
 
 # stub.S, assembled: instructions of Armv6-M, which every Cortex-M executes, and three constants.
@@ -123,10 +124,10 @@ class Stub:
 
     def until(self, enough: Callable[[Done], bool], seconds: float = WITHIN_S) -> Done:
         """Wait until the stub has done enough, or nothing for so many seconds; return what it has done then."""
-        before, end = None, time.monotonic() + seconds
-        while not enough(done := self.look()) and time.monotonic() < end:
+        before, end = None, steady_s() + seconds
+        while not enough(done := self.look()) and steady_s() < end:
             if done != before:
-                before, end = done, time.monotonic() + seconds
+                before, end = done, steady_s() + seconds
             time.sleep(LOOK_S)
         return done
 

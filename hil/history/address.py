@@ -15,6 +15,7 @@ from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event,
 from sqlalchemy.exc import ArgumentError
 
 from hil.errors import RigError, short_path
+from hil.steady_clock import steady_s
 
 FILE = "history.sqlite"
 BUSY_S = 30.0  # how long a writer waits for others; SQLite gives no turns, so that one may wait for many
@@ -130,12 +131,12 @@ def address_of(url: str | None, reports: Path) -> Address:
 
 def _use_log(connection: sqlite3.Connection) -> None:
     """Let SQLite write ahead to a log, so that readers and one writer never wait for each other."""
-    end = time.monotonic() + BUSY_S
+    end = steady_s() + BUSY_S
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             return
         except sqlite3.OperationalError as error:  # SQLite itself does not wait while another process does the same
-            if "locked" not in str(error) or time.monotonic() > end:
+            if "locked" not in str(error) or steady_s() > end:
                 raise
         time.sleep(POLL_S)

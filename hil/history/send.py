@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from hil.errors import RigError
@@ -10,6 +9,7 @@ from hil.history.failures import HistoryError
 from hil.history.folders import Count, index_run
 from hil.history.store import Store
 from hil.history.unsent import held, waiting
+from hil.steady_clock import steady_s
 
 
 def send(store: Store, reports: Path, budget_s: float | None = None) -> Count:
@@ -18,9 +18,9 @@ def send(store: Store, reports: Path, budget_s: float | None = None) -> Count:
     Raises:
         HistoryError: the history cannot be written; what was not sent waits on.
     """
-    count, begun = Count(), time.monotonic()
+    count, begun = Count(), steady_s()
     for run in waiting(reports):
-        if budget_s is not None and time.monotonic() - begun > budget_s:
+        if budget_s is not None and steady_s() - begun > budget_s:
             break
         with held(run) as unsent:
             if unsent is None:

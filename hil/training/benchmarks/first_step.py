@@ -10,7 +10,6 @@ import importlib
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from hil import boards
@@ -19,6 +18,7 @@ from hil.images import image_of
 from hil.rig import Rig
 from hil.rig_toml import read_bench
 from hil.standins import start_virtual
+from hil.steady_clock import steady_s
 from hil.training.trial import TrialSpec, Watch, run_trial
 
 PROGRAMS = 4  # the first one flashes
@@ -44,7 +44,7 @@ def seconds(board: str) -> float:
 
 
 def _program(board: str, bench: Path) -> float:
-    started = time.monotonic()
+    started = steady_s()
     done = subprocess.run(
         module_command("hil.training.benchmarks.first_step", board, str(bench)),
         stdout=subprocess.PIPE,
@@ -59,7 +59,7 @@ def main(board: str, bench: str) -> None:
     ends: list[float] = []
     with tempfile.TemporaryDirectory() as folder, Rig(read_bench(Path(bench))) as rig:
         spec = TrialSpec(board, "cls1", steps=1, evaluate=0)
-        outcome = run_trial(spec, rig, Path(folder), watch=Watch(step=lambda row: ends.append(time.monotonic())))
+        outcome = run_trial(spec, rig, Path(folder), watch=Watch(step=lambda row: ends.append(steady_s())))
     if outcome.verdict != "pass":
         raise RuntimeError(f"the trial ended as {outcome.verdict}: {outcome.reason}")
     print(ends[0])

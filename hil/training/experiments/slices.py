@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hil.atomic_write import write_durable
 from hil.errors import RigError
+from hil.steady_clock import steady_s
 from hil.training.data import load
 from hil.training.experiments.choice import CHOICE_FILE, begin
 from hil.training.experiments.curve import CURVE_FILE, RUN_FILE, STATE, EpochRow, checkpoint_path, read_curve, read_run
@@ -70,9 +70,9 @@ def train_slice(name: str, needed: dict[str, Files], seconds: float) -> SliceFil
         folder = Path(runs, name)
         _check_data(folder)
         training = TaskTraining(folder) if read_run(folder)[0].tasks else Training(folder)
-        end = time.monotonic() + seconds
+        end = steady_s() + seconds
         for _ in training.epochs():
-            if time.monotonic() > end:
+            if steady_s() > end:
                 break
         left = {path.name: path.read_bytes() for path in folder.iterdir()}
     before = needed[name]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from hil.steady_clock import steady_s
 from hil.step_digest import step_digest
 from hil.training.data import batches, load
 from hil.training.data.dataset import DataSet
@@ -97,7 +97,7 @@ class Training(_InFolder):
 
     def _epoch(self, order: Iterator[np.ndarray]) -> EpochRow:
         marks = {first for first, _ in self.schedule}
-        epoch, started = self.rows[-1].epoch + 1, time.monotonic()
+        epoch, started = self.rows[-1].epoch + 1, steady_s()
         losses: list[float] = []
         right: list[bool | None] = []
         digests: list[tuple[int, ...]] = []
@@ -120,7 +120,7 @@ class Training(_InFolder):
             digests.append(outcome.digests)
             work.append(self.run.backward_macs(self.learner))
             self.step += 1
-        trained = time.monotonic()
+        trained = steady_s()
         path = checkpoint_path(self.folder, epoch)
         noted = np.array(digests, np.uint32).reshape(len(digests), len(self.learner.weights))
         write_checkpoint(path, self.learner.weights, self.step, noted)
@@ -128,7 +128,7 @@ class Training(_InFolder):
             write_state(self.folder, epoch, self.learner.state())
         seen, tested, test_loss = self._evaluate()
         signs = None if not right or right[0] is None else float(np.mean(np.array(right, bool)))
-        seconds = trained - started, time.monotonic() - trained
+        seconds = trained - started, steady_s() - trained
         loss, digest = (float(np.mean(losses)), step_digest(digests[-1])) if digests else (None, None)
         moved, arithmetic = share_moved(self.learner.weights, self._first), self.learner.arithmetic
         counted = [one for one in work if one is not None]
@@ -195,7 +195,7 @@ class TaskTraining(_InFolder):
             yield self._epoch(orders, per_epoch)
 
     def _epoch(self, orders: list[Iterator[np.ndarray]], per_epoch: int) -> EpochRow:
-        epoch, started = self.rows[-1].epoch + 1, time.monotonic()
+        epoch, started = self.rows[-1].epoch + 1, steady_s()
         losses: list[float] = []
         digests: list[tuple[int, ...]] = []
         for learner, task, order in zip(self.learners, self.tasks, orders, strict=True):
@@ -203,11 +203,11 @@ class TaskTraining(_InFolder):
                 outcome = learner.step(task.train_images[chosen], task.train_labels[chosen])
                 losses.append(self.run.losses(outcome, len(chosen)))
                 digests.append(outcome.digests)
-        trained, step = time.monotonic(), self.rows[-1].step + per_epoch
+        trained, step = steady_s(), self.rows[-1].step + per_epoch
         weights = self._weights()
         write_checkpoint(checkpoint_path(self.folder, epoch), weights, step, np.array(digests, np.uint32))
         accuracies = self._evaluate()
-        seconds = trained - started, time.monotonic() - trained
+        seconds = trained - started, steady_s() - trained
         moved = share_moved(weights, self._first)
         arithmetic = self.learners[0].arithmetic
         digest, loss = step_digest(digests[-1]), float(np.mean(losses))

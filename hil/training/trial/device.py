@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import struct
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +36,7 @@ from hil.link.replies import (
     stretches_of,
 )  # fmt: skip
 from hil.link.session import Session, check_board_name
+from hil.steady_clock import steady_s
 from hil.training.methods.plan import MethodPlan
 from hil.training.trial.batch import Batch
 from hil.training.trial.kept import RAM, KeptSamples
@@ -214,9 +214,9 @@ class Device:
 
     def step(self, step: int, count: int) -> Stepped:
         """Train one step on the samples that were sent; return losses, sign, cycles and digests."""
-        began = time.monotonic()
+        began = steady_s()
         reply = self._session.request("step", deadline_s=self.step_deadline_s, step=step, count=count)
-        self._slowest_step_s = max(self._slowest_step_s, time.monotonic() - began)
+        self._slowest_step_s = max(self._slowest_step_s, steady_s() - began)
         return Stepped.of("step", reply, step, self.tensors)
 
     def part(self, step: int, number: int, first: int, count: int) -> int:

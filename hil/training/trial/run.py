@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +25,7 @@ from hil.gates import Earlier
 from hil.link.failures import Silent
 from hil.link.replies import ImplausibleReply
 from hil.rig import Rig
-from hil.steady_clock import SteadyClock
+from hil.steady_clock import SteadyClock, steady_s
 from hil.training.reference.methods import StepFailed
 from hil.training.trial.attempt import Attempt
 from hil.training.trial.board import opened_board
@@ -73,7 +72,7 @@ def run_trial(
         RigError: the request is wrong (unknown name, setting out of range); nothing was started.
         KeyboardInterrupt: Ctrl-C; `watch` has received the outcome, which says so.
     """
-    started = time.monotonic()
+    started = steady_s()
     outcome = Outcome(spec, rig.bench.budgets_of(spec.board), earlier, (clock or SteadyClock.set()).stamp())
     stages = StageLogs(folder, watch.stage)
     prepared = _prepare(spec, elf, stages, folder)
@@ -115,7 +114,7 @@ def run_trial(
         outcome.end = End("interrupted", f"{type(error).__name__} in stage {stages.current!r}: {done} before.")
         raise
     finally:
-        outcome.wall_s = time.monotonic() - started
+        outcome.wall_s = steady_s() - started
         outcome.notes += [stages.trouble] if stages.trouble else []
         try:
             outcome.judge()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hil.errors import RigError
+from hil.steady_clock import steady_s
 
 if TYPE_CHECKING:  # whoever plans a trial needs neither record nor history
     from hil.training.trial.lockstep import LockStep
@@ -73,7 +73,7 @@ class StageLogs:
         self.current = stage
         self._entered(stage)
         handler = self._handler(stage)
-        before, started, ended = LOG.level, time.monotonic(), "done"
+        before, started, ended = LOG.level, steady_s(), "done"
         LOG.addHandler(handler)
         LOG.setLevel(logging.INFO)
         try:
@@ -84,7 +84,7 @@ class StageLogs:
                 LOG.info("traceback", exc_info=True)
             raise
         finally:
-            LOG.info("%.3f s; %s", time.monotonic() - started, ended)
+            LOG.info("%.3f s; %s", steady_s() - started, ended)
             LOG.setLevel(before)
             LOG.removeHandler(handler)
             try:
