@@ -27,9 +27,10 @@ enum { OPTIMIZER_PLAIN = 0, OPTIMIZER_ADAMW = 1 };
 enum { DISTRIBUTION_GAUSSIAN = 0, DISTRIBUTION_BINOMIAL = 1 };
 enum { SPARSE_OFF = 0, SPARSE_TOP = 1, SPARSE_RANDOM = 2, SPARSE_THRESHOLD = 3 };
 enum { GRADIENT_SUM = 0, GRADIENT_MEAN = 1 };
-enum { STANDARDISE_OFF = 0, STANDARDISE_RUNNING = 1, STANDARDISE_BATCH = 2 };
+enum { STANDARDISE_OFF = 0, STANDARDISE_RUNNING = 1, STANDARDISE_BATCH = 2, STANDARDISE_ACCUMULATED = 3 };
 enum { ERROR_RANGE_SAMPLE = 0, ERROR_RANGE_RUNNING = 1 };
 enum { RATE_RATIO = 0, RATE_DIFFERENCE = 1 };
+enum { OPTIMIZER_SGD = 0, OPTIMIZER_MOMENTUM = 1, OPTIMIZER_ADAM = 2 };
 
 /* Settings in the order of `configure`, SETTING(kind, type, name, least, most): limits as in setting_t. Those of every
    method, with which the others begin. */
@@ -129,7 +130,7 @@ extern const settings_table_t qzo_ff_settings_table;
     SETTING(kind, uint8_t, train_bias, 0u, 1u)                                                                         \
     SETTING(kind, float, eta, 729808896u, 1098907648u)                                                                 \
     SETTING(kind, uint8_t, gradient, 0u, 1u)                                                                           \
-    SETTING(kind, uint8_t, standardise, 0u, 2u)                                                                        \
+    SETTING(kind, uint8_t, standardise, 0u, 3u)                                                                        \
     SETTING(kind, float, statistics_momentum, 0u, 1065353216u)                                                         \
     SETTING(kind, float, epsilon, 729808896u, 1065353216u)                                                             \
     SETTING(kind, float, range_momentum, 0u, 1065353216u)                                                              \
@@ -138,7 +139,10 @@ extern const settings_table_t qzo_ff_settings_table;
     SETTING(kind, float, lambda_min, 0u, 1065353216u)                                                                  \
     SETTING(kind, float, lambda_max, 0u, 1065353216u)                                                                  \
     SETTING(kind, uint8_t, rate, 0u, 1u)                                                                               \
-    SETTING(kind, uint8_t, sparse_head, 0u, 1u)
+    SETTING(kind, uint8_t, sparse_head, 0u, 1u)                                                                        \
+    SETTING(kind, uint8_t, optimizer, 0u, 2u)                                                                          \
+    SETTING(kind, float, beta1, 0u, 1065353215u)                                                                       \
+    SETTING(kind, float, beta2, 0u, 1065353215u)
 typedef struct {
     FQT_SETTINGS(, SETTINGS_FIELD)
 } fqt_settings_t;

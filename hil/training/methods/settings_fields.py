@@ -121,5 +121,8 @@ class FqtFields(MethodSettings):
     lambda_max: float = 1.0
     rate: str = "ratio"
     sparse_head: int = 0
+    optimizer: str = "sgd"
+    beta1: float = 0.9
+    beta2: float = 0.999
     batch: int = 48
     seed: int = 1
