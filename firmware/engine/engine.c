@@ -158,8 +158,39 @@ static bool trains(const method_t *method, const format_t *format) {
            (method->format == 0 ? method->formats == 0 && format->chain != NULL : method->format == format->number);
 }
 
+/* Whether settings go on with the step that is next, as docs/link.md has it: requests of a trial. */
+static bool follows_schedule(const engine_t *engine, const method_t *method, const settings_t *settings) {
+    const model_t *model = &engine->model;
+    const step_t *next = &engine->under_way;
+    return model->method == method && !engine->written && next->through == 0 && settings->first_step == next->step &&
+           settings_may_follow(method->settings, model->settings_bytes, settings);
+}
+
+/* Take settings that follow no schedule: the state of the method begins anew. */
+static failure_t begin(engine_t *engine, const method_t *method, const void *settings) {
+    model_t *model = &engine->model;
+    memcpy(model->settings_bytes, settings, method->settings->size);
+    model->method = method;
+    model->training = method->training(&model->settings, &model->file);
+    const uint32_t size = model_plan(model);
+    if (size > engine->arena_size) {
+        model->method = NULL;
+        model->training = all_of(model);
+        return refusal(FAILURE_DOES_NOT_FIT, with_kept(engine, size), with_kept(engine, engine->arena_size));
+    }
+    engine->under_way = (step_t){.step = model->settings.first_step};
+    engine->written = false;
+    copy_trained(engine);
+    paint_arena(engine);
+    if (method->begin != NULL) {
+        method->begin(model);
+    }
+    return no_failure();
+}
+
 failure_t engine_configure(engine_t *engine, const method_t *method, const void *settings, uint32_t *planned) {
     model_t *model = &engine->model;
+    failure_t failure = no_failure();
     RETURN_IF_REFUSED(engine_check_network(engine));
     for (uint8_t l = 0; l < model->file.layers; l++) {
         if (!trains(method, model_format(model, l)) || (method->in_ram && !model->in_ram)) {
@@ -167,23 +198,14 @@ failure_t engine_configure(engine_t *engine, const method_t *method, const void 
         }
     }
     RETURN_IF_REFUSED(check_settings(method, settings, &model->file));
-    memcpy(model->settings_bytes, settings, method->settings->size);
-    model->method = method;
-    model->training = method->training(&model->settings, &model->file);
-    const uint32_t size = model_plan(model);
-    *planned = with_kept(engine, size);
-    if (size > engine->arena_size) {
-        model->method = NULL;
-        model->training = all_of(model);
-        return refusal(FAILURE_DOES_NOT_FIT, *planned, with_kept(engine, engine->arena_size));
+    if (follows_schedule(engine, method, settings)) {
+        settings_follow(method->settings, model->settings_bytes, settings);
+    } else {
+        failure = begin(engine, method, settings);
     }
-    engine->under_way = (step_t){.step = model->settings.first_step};
-    model->limited = false;
-    copy_trained(engine);
-    paint_arena(engine);
-    if (method->begin != NULL) {
-        method->begin(model);
-    }
+    *planned = with_kept(engine, model->plan.size);
+    RETURN_IF_REFUSED(failure);
+    model->limited = false; /* the limits may be others */
     slots_empty(engine);
     return no_failure();
 }
@@ -332,6 +354,7 @@ failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset,
     }
     memcpy(written.tensor.bytes + offset, data, length);
     engine->model.limited = false;
+    engine->written = true;
     model_rewritten(&engine->model, written.tensor.layer, written.tensor.kind);
     return no_failure();
 }

@@ -20,6 +20,7 @@ typedef struct {
     model_t model;
     training_t copied; /* what was last copied out of a file in flash; `layers` is 0 when nothing was */
     step_t under_way;  /* the next step, or as much of it as has been trained */
+    bool written;      /* a trained tensor was, since the settings were last taken */
     uint16_t filling;  /* the slot that takes a sample in pieces, its first value, and the bytes that it has */
     uint8_t first_value[2];
     uint32_t filled;
@@ -43,8 +44,10 @@ failure_t engine_load_end(engine_t *engine);
 failure_t engine_use_flash(engine_t *engine, const uint8_t *file, uint32_t size);
 
 /* Place the buffers and continue at step `first_step`, by a method with its settings. Trained values stay as they are,
-   but a file in flash begins again with its own values if the former settings trained other tensors. `planned`: bytes
-   of the memory plan, and of the samples that are kept in front of the arena. */
+   but a file in flash begins again with its own values if the former settings trained other tensors. Settings that
+   follow the schedule (docs/link.md, requests of a trial) leave the buffers and what is in them as they are: they only
+   change what is scheduled, and `first_step` of those in force stays that of the beginning. `planned`: bytes of the
+   memory plan, and of the samples that are kept in front of the arena. */
 failure_t engine_configure(engine_t *engine, const method_t *method, const void *settings, uint32_t *planned);
 
 /* Checks before a request, each with those before it: there is a network; there are settings; no step has begun, whose
@@ -103,8 +106,8 @@ failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t of
    the format does not have is taken. */
 failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data);
 
-/* The arena from its start to the highest byte that was written since the last configure, in bytes, with the samples
-   that are kept in front of it. */
+/* The arena from its start to the highest byte that was written since the buffers were placed, in bytes, with the
+   samples that are kept in front of it. */
 uint32_t engine_arena_peak(const engine_t *engine);
 
 /* Between the files of the engine, slots.c: the samples that the board holds. A sample may come in pieces: its slot

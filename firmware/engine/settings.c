@@ -1,5 +1,6 @@
 #include "engine/settings.h"
 
+#include <stddef.h>
 #include <string.h>
 
 failure_t settings_read(const settings_table_t *table, const uint8_t *body, uint32_t length, void *settings) {
@@ -40,4 +41,24 @@ failure_t settings_refuse(const settings_table_t *table, const void *settings, u
         index++;
     }
     return refusal(FAILURE_BAD_SETTING, index, value_of(&table->settings[index], settings));
+}
+
+bool settings_may_follow(const settings_table_t *table, const void *before, const void *after) {
+    for (uint8_t i = 0; i < table->count; i++) {
+        const setting_t *setting = &table->settings[i];
+        const bool may_differ = setting->scheduled || setting->place == offsetof(settings_t, first_step);
+        if (!may_differ && value_of(setting, before) != value_of(setting, after)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void settings_follow(const settings_table_t *table, void *settings, const void *after) {
+    for (uint8_t i = 0; i < table->count; i++) {
+        const setting_t *setting = &table->settings[i];
+        if (setting->scheduled) {
+            memcpy((uint8_t *)settings + setting->place, (const uint8_t *)after + setting->place, setting->bytes);
+        }
+    }
 }

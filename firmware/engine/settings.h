@@ -2,16 +2,19 @@
    tables are generated from hil/training/methods/methods.toml. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "engine/common_settings.h"
 #include "graph/failure.h"
 
 enum { SETTINGS_BYTES = 80 }; /* of the largest structure at most */
 
-/* A setting: its limits, both included, its place in the structure, and its bytes there and in `configure`. The
-   limits of a float are bits: from 0 on, numbers are in the order of their bits. */
+/* A setting: its limits, both included, its place in the structure, its bytes there and in `configure`, and whether a
+   schedule may change it. The limits of a float are bits: from 0 on, numbers are in the order of their bits. */
 typedef struct {
     uint32_t least, most;
     uint8_t place, bytes;
+    bool scheduled;
 } setting_t;
 
 /* The settings of a method in the order of `configure`, and the size of the structure in bytes. */
@@ -28,3 +31,9 @@ failure_t settings_check(const settings_table_t *table, const void *settings);
 
 /* Refuse the setting at a place of the structure, by its index in the table and its value. */
 failure_t settings_refuse(const settings_table_t *table, const void *settings, uint8_t place);
+
+/* Whether two structures differ in nothing but what a schedule may change, and `first_step`. */
+bool settings_may_follow(const settings_table_t *table, const void *before, const void *after);
+
+/* Copy what a schedule may change. */
+void settings_follow(const settings_table_t *table, void *settings, const void *after);

@@ -30,12 +30,15 @@ static uint32_t weights_in(const model_t *model, trained_tensor_t tensor) {
     return graph_weight_count(graph_layer(&model->file, tensor.layer));
 }
 
-/* Weights may be anything before `configure`. Every later step begins with weights that the last update has limited. */
-static void limit_weights(const model_t *model, const elasticzo_settings_t *settings) {
-    for (uint8_t i = 0; i < settings->partition; i++) {
+/* Weights may be anything before `configure`, a schedule may change the limit, and they may be written from outside.
+   Every other step begins with weights that the last update has limited. */
+static void limit_weights(model_t *model, const elasticzo_settings_t *settings) {
+    const bool holds_less = settings->perturb == PERTURB_EXACT;
+    for (uint8_t i = 0; holds_less && !model->limited && i < settings->partition; i++) {
         const trained_tensor_t tensor = model_tensor(model, i);
         chain_of(model)->limit((int8_t *)tensor.bytes, weights_in(model, tensor), limit_of(settings));
     }
+    model->limited = true;
 }
 
 /* Move the weights that zeroth order trains. */
@@ -51,7 +54,7 @@ static void move_weights(const model_t *model, const elasticzo_settings_t *setti
 static void perturb(model_t *model, uint32_t step, int32_t k) {
     const elasticzo_settings_t *settings = elasticzo_settings(model);
     moves_t moves = {.words = (uint32_t *)model_s32(model, model->plan.at[ELASTICZO_NOISE])};
-    if (k == PLUS && settings->perturb == PERTURB_EXACT && step == settings->first_step) {
+    if (k == PLUS) {
         limit_weights(model, settings);
     }
     chain_of(model)->to_perturb(&moves, noise_of_step(settings, step), k, limit_of(settings));

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#define ROW(kind, type, name, least, most) {least, most, offsetof(kind, name), sizeof(type)},
+#define ROW(kind, type, name, least, most, scheduled) {least, most, offsetof(kind, name), sizeof(type), scheduled},
 
 /* The table of settings that are a structure `kind`. */
 #define TABLE(table, kind, SETTINGS)                                                                                   \

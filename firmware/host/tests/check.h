@@ -56,6 +56,7 @@ void test_plan(void);
 void test_plan_table(void);
 void test_engine(void);
 void test_configure(void);
+void test_followed_schedule(void);
 void test_training(void);
 void test_parts_and_runs(void);
 void test_cycles(void);

@@ -73,6 +73,7 @@ int main(void) {
         {"table of the plan", test_plan_table},
         {"engine", test_engine},
         {"configure", test_configure},
+        {"followed schedule", test_followed_schedule},
         {"training", test_training},
         {"parts and runs", test_parts_and_runs},
         {"cycles", test_cycles},

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "engine_fixture.h"
+#include "methods/settings.h"
 
 #define AT(name) offsetof(elasticzo_settings_t, name)
 
@@ -125,9 +126,91 @@ static void test_configure_again(void) {
     fixture_end(&fixture);
 }
 
+/* Which settings are scheduled, by hand; and that bytes between settings do not count. */
+static void check_table(const settings_table_t *table, const uint8_t *scheduled, uint32_t count) {
+    uint8_t before[SETTINGS_BYTES], after[SETTINGS_BYTES];
+    for (uint8_t i = 0; i < table->count; i++) {
+        const setting_t *setting = &table->settings[i];
+        memset(before, 0, sizeof before);
+        memset(after, 0xFF, sizeof after);
+        for (uint8_t j = 0; j < table->count; j++) {
+            memset(after + table->settings[j].place, 0, table->settings[j].bytes);
+        }
+        CHECK(settings_may_follow(table, before, after), "the same");
+        bool may = false;
+        for (uint32_t j = 0; j < count; j++) {
+            may = may || setting->place == scheduled[j];
+        }
+        after[setting->place + setting->bytes - 1] = 1;
+        CHECK(settings_may_follow(table, before, after) == (may || setting->place == offsetof(settings_t, first_step)),
+              "setting %u", i);
+        settings_follow(table, before, after);
+        for (uint32_t at = 0; at < sizeof before; at++) {
+            const bool copied = may && at == setting->place + setting->bytes - 1u;
+            CHECK(before[at] == copied, "setting %u, byte %u", i, at);
+        }
+    }
+}
+
+static void test_tables(void) {
+    static const uint8_t of_elasticzo[] = {offsetof(elasticzo_settings_t, b_zo), offsetof(elasticzo_settings_t, b_bp),
+                                           offsetof(elasticzo_settings_t, p_zero),
+                                           offsetof(elasticzo_settings_t, r_max)};
+    check_table(&elasticzo_settings_table, of_elasticzo, 4);
+    check_table(&tflite8_settings_table, &(uint8_t){offsetof(tflite8_settings_t, eta)}, 1);
+    check_table(&elasticzo_fp32_settings_table, &(uint8_t){offsetof(elasticzo_fp32_settings_t, eta)}, 1);
+    check_table(&qzo_ff_settings_table, NULL, 0);
+    check_table(&fqt_settings_table, &(uint8_t){offsetof(fqt_settings_t, eta)}, 1);
+}
+
+/* ElasticZO in its exact form: a schedule that raises r_max lowers the limit of the weights, and one may be written
+   beyond it. By hand: the same weights, held to the limit before, in an engine that begins. */
+static void test_limit(bool scheduled) {
+    fixture_t fixture = fixture_begin(), held = fixture_begin();
+    elasticzo_settings_t settings = good;
+    uint32_t planned = 0, digest[2][ENGINE_MAX_TENSORS];
+    fixture_load(&fixture);
+    fixture_load(&held);
+    settings.perturb = PERTURB_EXACT;
+    settings.r_max = 7;
+    expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &settings, &planned), "configure");
+    fixture_put(&fixture, 0);
+    expect_fine(fixture_step(&fixture, 0, 1), "step");
+    settings.first_step = 1;
+    settings.r_max = scheduled ? 63 : 7;
+    if (scheduled) {
+        expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &settings, &planned), "configure");
+        CHECK(fixture.engine->model.settings.first_step == 0, "it follows");
+    } else {
+        expect_fine(engine_write_tensor(fixture.engine, 0, 0, 1, &(uint8_t){127}), "write");
+    }
+    expect_fine(engine_configure(held.engine, &elasticzo_int8, &settings, &planned), "configure");
+    for (uint8_t i = 0; i < model_tensors(&fixture.engine->model); i++) {
+        const trained_tensor_t tensor = model_tensor(&fixture.engine->model, i);
+        for (uint32_t at = 0; at < tensor.size; at++) {
+            const int32_t w = (int8_t)tensor.bytes[at], limit = i < settings.partition ? 127 - settings.r_max : 127;
+            const int32_t to = w > limit ? limit : w < -limit ? -limit : w;
+            expect_fine(engine_write_tensor(held.engine, i, at, 1, &(uint8_t){(uint8_t)to}), "write");
+        }
+    }
+    fixture_put(&fixture, 0);
+    fixture_put(&held, 0);
+    expect_fine(fixture_step(&fixture, 1, 1), "step");
+    expect_fine(fixture_step(&held, 1, 1), "step");
+    expect_fine(engine_digests(fixture.engine, digest[0]), "digests");
+    expect_fine(engine_digests(held.engine, digest[1]), "digests");
+    CHECK(memcmp(digest[0], digest[1], model_tensors(&held.engine->model) * sizeof digest[0][0]) == 0, "scheduled: %d",
+          scheduled);
+    fixture_end(&fixture);
+    fixture_end(&held);
+}
+
 void test_configure(void) {
+    test_tables();
     test_settings();
     test_settings_that_do_not_go_together();
     test_does_not_fit();
     test_configure_again();
+    test_limit(true);
+    test_limit(false);
 }
