@@ -32,7 +32,7 @@ typedef struct {
     int16_t gradient_exponent[GRAPH_MAX_LAYERS];
     float
         gradient_factor[GRAPH_MAX_LAYERS]; /* C of the output, of the latest backward pass: docs/arithmetic-tflite.md */
-    float kept[2];                         /* numbers that a method keeps from step to step */
+    float kept[3];                         /* numbers that a method keeps from step to step */
     const observer_t *observer;            /* of every value and error; NULL in training */
     stopwatch_t watch;
     cycle_account_t account;

@@ -22,16 +22,14 @@ void move_f32(float *weights, uint32_t n, uint32_t state, float c) {
     }
 }
 
-#define LEAST_DIVISOR 0x1.5798eep-27f /* 1e-8 */
-
-float adamw_step(const adamw_t *adamw, float gradient, adamw_moments_t *moments) {
-    const float old1 = adamw->beta1 * moments->first, new1 = adamw->rest1 * gradient;
+float adamw_step(const adamw_t *adamw, float gradient, float *first_moment, float *second_moment) {
+    const float old1 = adamw->beta1 * *first_moment, new1 = adamw->rest1 * gradient;
     const float square = gradient * gradient;
-    const float old2 = adamw->beta2 * moments->second, new2 = adamw->rest2 * square;
-    moments->first = old1 + new1;
-    moments->second = old2 + new2;
-    const float first = moments->first / adamw->weigh1, second = moments->second / adamw->weigh2;
-    const float divisor = sqrt32(second) + LEAST_DIVISOR;
+    const float old2 = adamw->beta2 * *second_moment, new2 = adamw->rest2 * square;
+    *first_moment = old1 + new1;
+    *second_moment = old2 + new2;
+    const float first = *first_moment / adamw->weigh1, second = *second_moment / adamw->weigh2;
+    const float divisor = sqrt32(second) + adamw->epsilon;
     const float direction = first / divisor;
     return direction * adamw->rate;
 }

@@ -1,5 +1,5 @@
-/* Updates and perturbations of weights in binary32: docs/arithmetic-float32.md, section 6; AdamW without weight decay:
-   docs/arithmetic-qzo-ff.md, section 6. */
+/* Updates and perturbations of weights in binary32: docs/arithmetic-float32.md, section 6; Adam, which is AdamW without
+   weight decay: docs/arithmetic-qzo-ff.md and docs/arithmetic-fqt.md, both section 6. */
 #pragma once
 
 #include <stdint.h>
@@ -21,8 +21,9 @@ typedef struct {
     float beta1, beta2;   /* decay of the moments */
     float rest1, rest2;   /* 1 - beta */
     float weigh1, weigh2; /* 1 - the power of beta: what the moments are divided by */
+    float epsilon;        /* added to the root of the second moment */
     float rate;
 } adamw_t;
 
 /* Take the gradient of an element into its moments; returns by how much it goes down. */
-float adamw_step(const adamw_t *adamw, float gradient, adamw_moments_t *moments);
+float adamw_step(const adamw_t *adamw, float gradient, float *first_moment, float *second_moment);

@@ -73,17 +73,18 @@ static int8_t finish(model_t *model, step_t *step) {
     return 0;
 }
 
-/* No statistics, no ranges of errors, no losses. */
+/* No statistics, no ranges of errors, no losses, no velocities. */
 static void begin(model_t *model) {
     const fqt_settings_t *settings = fqt_settings(model);
     const uint8_t n = model->file.layers;
     model->kept[FQT_LARGEST_LOSS] = 0.0f;
+    fqt_optimizer_begin(model);
     if (settings->error_range == ERROR_RANGE_RUNNING) {
         memset(model_s8(model, model->plan.at[FQT_ERROR_RANGES]), 0, 2u * n * sizeof(affine8_running_t));
     }
     for (uint8_t l = 0; l < n; l++) {
         const graph_layer_t *layer = graph_layer(&model->file, l);
-        if (settings->standardise == STANDARDISE_RUNNING && fqt_is_trained(model, l)) {
+        if (fqt_has_statistics(settings) && fqt_is_trained(model, l)) {
             memset(fqt_statistics(model, l), 0, layer->out_c * sizeof(fqt_statistics_t));
         }
         if (layer->op == OP_HARD_SWISH) {

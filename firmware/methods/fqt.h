@@ -5,17 +5,20 @@
 #include "engine/method.h"
 #include "formats/affine8.h"
 #include "kernels/affine8_errors.h"
+#include "kernels/updates_f32.h"
 #include "methods/reach.h"
 #include "methods/settings.h"
 
-/* The method's own buffers; and where L_max is. */
+/* The method's own buffers; and what it keeps beside them. */
 #define FQT_KEPT PLAN_OWN         /* bit o: a sample of the step kept channel o */
 #define FQT_STATISTICS PLAN_OWN_2 /* of each channel */
 #define FQT_RANK PLAN_OWN_3       /* norms of the channels, then the list of those that are kept */
 #define FQT_OBSERVED PLAN_METHOD  /* lo and hi of each value but the input */
 #define FQT_ERROR_RANGES (PLAN_METHOD + 1)
+#define FQT_OPTIMIZER (PLAN_METHOD + 2) /* v, or m and v, of the trained layers in their order */
 
-enum { FQT_LARGEST_LOSS = 0 /* of model_t.kept */ };
+/* Of model_t.kept: L_max; p1 and p2 of adam. */
+enum { FQT_LARGEST_LOSS, FQT_POWER_1, FQT_POWER_2 };
 
 /* Why a step fails: section 8. */
 enum { FQT_COLLAPSED = 1, FQT_WEIGHT_LEAVES = 2, FQT_ERROR_LEAVES = 3, FQT_RANGE_LEAVES = 4 };
@@ -28,6 +31,10 @@ typedef struct {
 
 static inline const fqt_settings_t *fqt_settings(const model_t *model) {
     return (const fqt_settings_t *)(const void *)&model->settings;
+}
+
+static inline bool fqt_has_statistics(const fqt_settings_t *settings) {
+    return settings->standardise == STANDARDISE_RUNNING || settings->standardise == STANDARDISE_ACCUMULATED;
 }
 
 /* Whether the format of a layer is affine8; whether its gradient is computed; and whether its range is observed. */
@@ -93,6 +100,43 @@ fqt_kept_t fqt_keep(const model_t *model, uint8_t l, affine8_error_t error, floa
 
 /* fqt_gradient.c: add a sample's gradient of the kept channels to G, and to their statistics, section 5. */
 void fqt_learn(const model_t *model, const pass_t *pass, uint8_t l, affine8_error_t error, const fqt_kept_t *kept);
+
+/* fqt_standard.c: how the gradients of a channel are standardised, sections 5 and 6. */
+
+/* Take the mean of a channel's gradients, and that of their squares, into its statistics. */
+void fqt_take_moments(const model_t *model, uint8_t l, uint32_t o, float mean, float square);
+
+/* e = r * (u * G - M). */
+typedef struct {
+    float u, r, mean;
+} fqt_standard_t;
+
+/* Of a channel that a sample of the step kept. `rate` is in the place of eta. */
+fqt_standard_t fqt_standard(const model_t *model, uint8_t l, uint32_t o, float u, float rate);
+
+/* fqt_optimizer.c: momentum and adam, section 6. */
+
+/* Bytes of what is kept of the trained layers before layer `to`; 0 with sgd. */
+uint64_t fqt_optimizer_bytes(const model_t *model, uint8_t to);
+
+/* No step yet: v, m and p. */
+void fqt_optimizer_begin(model_t *model);
+
+/* A step ends: p1 and p2. */
+void fqt_optimizer_advance(model_t *model);
+
+/* Of a layer. */
+typedef struct {
+    bool moves_at_once; /* sgd: e has eta, and is d */
+    adamw_t adam;       /* momentum: `beta1` and `rate` alone */
+    float *first;       /* v of momentum, m of adam: of the weights, then of the biases */
+    float *second;      /* v of adam; else NULL */
+} fqt_optimizer_t;
+
+fqt_optimizer_t fqt_optimizer(const model_t *model, uint8_t l);
+
+/* d of element i from its e. */
+float fqt_optimized(const fqt_optimizer_t *optimizer, uint32_t i, float e);
 
 /* fqt_backward.c: the way back of a sample, section 3. `learns`: it belongs to a step, else to a trace. */
 typedef struct {

@@ -56,8 +56,12 @@ void fqt_stand(plan_t *plan, const model_t *model) {
     stand_tables(plan, model);
     stand_gradients(plan, model);
     stand_channels(plan, model, FQT_KEPT, 1, 8);
-    if (settings->standardise == STANDARDISE_RUNNING) {
+    if (fqt_has_statistics(settings)) {
         stand_channels(plan, model, FQT_STATISTICS, sizeof(fqt_statistics_t), 1);
+    }
+    const uint64_t bytes = fqt_optimizer_bytes(model, model->file.layers);
+    if (bytes > 0) {
+        plan_stand(plan, FQT_OPTIMIZER, bytes);
     }
 }
 

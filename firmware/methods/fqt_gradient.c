@@ -8,11 +8,6 @@
 #include "kernels/layers_f32.h"
 #include "methods/fqt.h"
 
-#define MOST_MEAN 0x1p50f
-#define MOST_SQUARE 0x1p100f
-
-enum { MOST_SAMPLES = 1 << 24 };
-
 /* A layer while its gradient is taken. */
 typedef struct {
     const model_t *model;
@@ -24,17 +19,7 @@ typedef struct {
     float *gradient;
 } learning_t;
 
-/* Take the mean of a channel's gradients, and that of their squares, into its statistics. */
-static void take_moments(const learning_t *learning, uint32_t o, float mean, float square) {
-    fqt_statistics_t *statistics = &fqt_statistics(learning->model, learning->l)[o];
-    const float momentum = fqt_settings(learning->model)->statistics_momentum;
-    const float m = clamp_f32(mean, -MOST_MEAN, MOST_MEAN), q = square > MOST_SQUARE ? MOST_SQUARE : square;
-    statistics->n = statistics->n < MOST_SAMPLES ? statistics->n + 1 : MOST_SAMPLES;
-    const float part = 1.0f / (float)statistics->n, a = part > momentum ? part : momentum;
-    statistics->mean = statistics->mean + a * (m - statistics->mean);
-    statistics->square = statistics->square + a * (q - statistics->square);
-}
-
+/* Whether statistics are those of the gradients of single samples. */
 static bool has_statistics(const learning_t *learning) {
     return fqt_settings(learning->model)->standardise == STANDARDISE_RUNNING;
 }
@@ -78,7 +63,8 @@ static void take_sums(const learning_t *learning, uint32_t o, const int32_t *sum
         sum += g;
         squares += (uint64_t)(g * g);
     }
-    take_moments(learning, o, c * (float_of_s64(sum) / (float)n), (c * c) * (float32_of_u64(squares) / (float)n));
+    fqt_take_moments(learning->model, learning->l, o, c * (float_of_s64(sum) / (float)n),
+                     (c * c) * (float32_of_u64(squares) / (float)n));
 }
 
 static void weight_sums(const learning_t *learning, const affine8_errors_t *errors, int8_t zero, int8_t *scratch,
@@ -153,7 +139,7 @@ static void learn_f32(const learning_t *learning, uint32_t o) {
     }
     if (has_statistics(learning)) {
         const float count = (float)channel.count;
-        take_moments(learning, o, moments.sum / count, moments.squares / count);
+        fqt_take_moments(learning->model, learning->l, o, moments.sum / count, moments.squares / count);
     }
 }
 

@@ -1,61 +1,22 @@
 /* Where the weights of a layer go at the end of a step: docs/arithmetic-fqt.md, section 6. */
-#include "arith/float32.h"
 #include "formats/float32.h"
 #include "methods/fqt.h"
 
-#define MOST_GRADIENT 0x1p50f
-#define MOST_VARIANCE 0x1p100f
 #define MOST_WEIGHT 0x1p20f
 #define LEAST_WIDTH 0x1p-20f
-
-/* How the gradients of a channel become moves: d = r * (u * G - M). */
-typedef struct {
-    float u, r, mean;
-} standard_t;
 
 /* A layer while it moves. */
 typedef struct {
     const model_t *model;
     uint8_t l;
     const graph_layer_t *layer;
-    float u, eta;
+    float u, rate; /* eta, or 1 where the optimizer has it */
     float *gradient;
+    fqt_optimizer_t optimizer;
     affine8_tail_t tail; /* affine8: as it was */
     float low, high;     /* of f, and 0 */
     bool leaves;         /* an f left its bounds */
 } moving_t;
-
-/* 1 / the deviation, times the rate. */
-static float rate_of(const moving_t *moving, float variance) {
-    const float root = sqrt32(clamp_f32(variance, 0.0f, MOST_VARIANCE));
-    return moving->eta / (root + fqt_settings(moving->model)->epsilon);
-}
-
-static standard_t by_running(const moving_t *moving, uint32_t o) {
-    const fqt_statistics_t *statistics = &fqt_statistics(moving->model, moving->l)[o];
-    const float mean = statistics->mean, square = mean * mean;
-    return (standard_t){.u = moving->u, .r = rate_of(moving, statistics->square - square), .mean = mean};
-}
-
-static standard_t by_batch(const moving_t *moving, const fqt_channel_t *channel) {
-    const float *gradient = moving->gradient + channel->first;
-    float sum = 0.0f, squares = 0.0f;
-    for (uint32_t k = 0; k < channel->count; k++, gradient += channel->step) {
-        const float h = clamp_f32(moving->u * *gradient, -MOST_GRADIENT, MOST_GRADIENT), square = h * h;
-        sum = sum + h;
-        squares = squares + square;
-    }
-    const float count = (float)channel->count, mean = sum / count, square = mean * mean;
-    return (standard_t){.u = moving->u, .r = rate_of(moving, squares / count - square), .mean = mean};
-}
-
-static standard_t standard_of(const moving_t *moving, uint32_t o, const fqt_channel_t *channel) {
-    switch (fqt_settings(moving->model)->standardise) {
-    case STANDARDISE_RUNNING: return by_running(moving, o);
-    case STANDARDISE_BATCH: return by_batch(moving, channel);
-    default: return (standard_t){.u = moving->u, .r = moving->eta};
-    }
-}
 
 static bool is_kept(const moving_t *moving, uint32_t o) {
     const uint8_t *kept = (const uint8_t *)model_buffer(moving->model, FQT_KEPT, moving->l);
@@ -73,14 +34,19 @@ static float weight_of(const moving_t *moving, uint32_t i) {
     return moving->tail.scale * (float)(model_weights(moving->model, moving->l)[i] - moving->tail.zero);
 }
 
+static float moved_by(const moving_t *moving, uint32_t i, float e) {
+    return moving->optimizer.moves_at_once ? e : fqt_optimized(&moving->optimizer, i, e);
+}
+
 /* f of the weights of a channel; without a sample that kept it they stay, and it has no gradient. */
 static void move_channel(moving_t *moving, uint32_t o) {
     const fqt_channel_t channel = fqt_channel(moving->layer, o);
     const bool kept = is_kept(moving, o);
-    const standard_t standard = kept ? standard_of(moving, o, &channel) : (standard_t){.u = 0.0f};
+    const fqt_standard_t standard =
+        kept ? fqt_standard(moving->model, moving->l, o, moving->u, moving->rate) : (fqt_standard_t){.u = 0.0f};
     for (uint32_t k = 0, i = channel.first; k < channel.count; k++, i += channel.step) {
-        const float scaled = kept ? standard.u * moving->gradient[i] : 0.0f;
-        const float d = standard.r * (scaled - standard.mean), f = weight_of(moving, i) - d;
+        const float scaled = kept ? standard.u * moving->gradient[i] : 0.0f, e = standard.r * (scaled - standard.mean);
+        const float d = kept ? moved_by(moving, i, e) : 0.0f, f = weight_of(moving, i) - d;
         moving->gradient[i] = f;
         moving->low = f < moving->low ? f : moving->low;
         moving->high = f > moving->high ? f : moving->high;
@@ -92,10 +58,13 @@ static void move_channel(moving_t *moving, uint32_t o) {
 static bool move_biases(const moving_t *moving) {
     const uint32_t channels = trained_biases(&moving->model->training, moving->layer);
     const float *bias = (const float *)(const void *)model_biases(moving->model, moving->l);
-    float *gradient = moving->gradient + graph_weight_count(moving->layer);
+    const uint32_t weights = graph_weight_count(moving->layer);
+    float *gradient = moving->gradient + weights;
     bool inside = true;
     for (uint32_t o = 0; o < channels; o++) {
-        const float scaled = is_kept(moving, o) ? moving->u * gradient[o] : 0.0f, d = moving->eta * scaled;
+        const bool moves = is_kept(moving, o);
+        const float scaled = moves ? moving->u * gradient[o] : 0.0f, e = moving->rate * scaled;
+        const float d = moves ? moved_by(moving, weights + o, e) : 0.0f;
         gradient[o] = bias[o] - d;
         inside = inside && is_inside(gradient[o]);
     }
@@ -108,8 +77,9 @@ uint8_t fqt_move(const model_t *model, uint8_t l, uint32_t samples, fqt_moved_t 
                        .l = l,
                        .layer = graph_layer(&model->file, l),
                        .u = settings->gradient == GRADIENT_MEAN ? 1.0f / (float)samples : 1.0f,
-                       .eta = settings->eta,
-                       .gradient = fqt_gradient(model, l)};
+                       .rate = settings->optimizer == OPTIMIZER_SGD ? settings->eta : 1.0f,
+                       .gradient = fqt_gradient(model, l),
+                       .optimizer = fqt_optimizer(model, l)};
     const bool is_affine8 = fqt_is_affine8(model, l);
     if (is_affine8) {
         moving.tail = *affine8_tail(model, l);

@@ -65,6 +65,7 @@ static void write_all(const model_t *model, const fqt_moved_t *moved) {
 
 failure_t fqt_update(model_t *model, uint32_t samples) {
     fqt_moved_t moved[GRAPH_MAX_LAYERS];
+    fqt_optimizer_advance(model);
     RETURN_IF_REFUSED(move_all(model, samples, moved));
     write_all(model, moved);
     for (uint8_t l = model->training.first_backward; l < model->file.layers; l++) {

@@ -13,6 +13,7 @@ enum {
 
 #define Z_STEP 0x1p-5f
 #define HELD 0x1p30f
+#define LEAST_DIVISOR 0x1.5798eep-27f /* 1e-8 */
 
 /* An update of a tensor. */
 typedef struct {
@@ -44,7 +45,8 @@ static int32_t plain_step(const update_t *update, int32_t g) {
 /* In units. */
 static int32_t moments_step(const update_t *update, uint32_t i, int32_t g) {
     const float h = (float)g * update->step;
-    const float y = adamw_step(update->adamw, h, &update->tensor->moments[i]) / update->tensor->unit;
+    adamw_moments_t *moments = &update->tensor->moments[i];
+    const float y = adamw_step(update->adamw, h, &moments->first, &moments->second) / update->tensor->unit;
     return float32_to_integer(y > HELD ? HELD : y < -HELD ? -HELD : y);
 }
 
@@ -107,6 +109,7 @@ static adamw_t begin_adamw(model_t *model, float rate) {
                      .rest2 = 1.0f - settings->beta2,
                      .weigh1 = 1.0f - model->kept[0],
                      .weigh2 = 1.0f - model->kept[1],
+                     .epsilon = LEAST_DIVISOR,
                      .rate = rate};
 }
 

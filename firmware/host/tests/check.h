@@ -95,3 +95,4 @@ void test_fqt_states(void);
 void test_fqt_failures(void);
 void test_fqt_sample(void);
 void test_fqt_steps(void);
+void test_fqt_optimizers(void);

@@ -21,7 +21,10 @@ fqt_settings_t fqt_defaults(void) {
                             .error_range = ERROR_RANGE_SAMPLE,
                             .lambda_min = 1.0f,
                             .lambda_max = 1.0f,
-                            .rate = RATE_RATIO};
+                            .rate = RATE_RATIO,
+                            .optimizer = OPTIMIZER_SGD,
+                            .beta1 = 0.9f,
+                            .beta2 = 0.999f};
 }
 
 static uint32_t no_cycles(void) {

@@ -112,6 +112,7 @@ int main(void) {
         {"fqt failures", test_fqt_failures},
         {"fqt sample", test_fqt_sample},
         {"fqt steps", test_fqt_steps},
+        {"fqt optimizers", test_fqt_optimizers},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i].run();

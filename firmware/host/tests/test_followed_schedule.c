@@ -69,7 +69,14 @@ static float samples_of(const model_t *model) {
     return model->kept[FQT_LARGEST_LOSS] + (float)fqt_statistics(model, 0)[0].n;
 }
 
-enum { BP, TINYTRAIN, FQT, CASES };
+/* Also m, v and p1. */
+static float moments_of(const model_t *model) {
+    const uint32_t n = (uint32_t)fqt_optimizer_bytes(model, model->file.layers) / sizeof(float);
+    return samples_of(model) + largest((const int8_t *)fqt_optimizer(model, 0).first, n) + 1.0f -
+           model->kept[FQT_POWER_1];
+}
+
+enum { BP, TINYTRAIN, FQT, FQT_ADAM, CASES };
 
 static state_case_t case_of(int which) {
     state_case_t of = {.network = network_of_tflite8, .settings.tflite8 = tinytrain_settings(), .state = choice_of};
@@ -77,8 +84,13 @@ static state_case_t case_of(int which) {
     if (which == BP) {
         of.settings.tflite8.method = METHOD_BP;
         of.state = velocity_of;
-    } else if (which == FQT) {
+    } else if (which >= FQT) {
         of = (state_case_t){.network = network_of_affine8, .settings.fqt = fqt_defaults(), .state = samples_of};
+    }
+    if (which == FQT_ADAM) {
+        of.settings.fqt.optimizer = OPTIMIZER_ADAM;
+        of.settings.fqt.standardise = STANDARDISE_ACCUMULATED;
+        of.state = moments_of;
     }
     return of;
 }

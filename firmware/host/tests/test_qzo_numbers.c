@@ -27,7 +27,7 @@ static void test_adamw(void) {
                                .weigh1 = 1.0f - p1,
                                .weigh2 = 1.0f - p2,
                                .rate = 0.001f};
-        const float y = adamw_step(&adamw, (float)rows[i].g * 0x1p-5f, &moments) / 0x1p-15f;
+        const float y = adamw_step(&adamw, (float)rows[i].g * 0x1p-5f, &moments.first, &moments.second) / 0x1p-15f;
         w -= float32_to_integer(y);
         CHECK(moments.first == rows[i].first && moments.second == rows[i].second && y == rows[i].y &&
                   w == rows[i].after,
