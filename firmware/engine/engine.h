@@ -20,7 +20,7 @@ typedef struct {
     model_t model;
     training_t copied; /* what was last copied out of a file in flash; `layers` is 0 when nothing was */
     step_t under_way;  /* the next step, or as much of it as has been trained */
-    bool written;      /* a trained tensor was, since the settings were last taken */
+    bool written;      /* a trained tensor was, since the last step or beginning */
     uint16_t filling;  /* the slot that takes a sample in pieces, its first value, and the bytes that it has */
     uint8_t first_value[2];
     uint32_t filled;

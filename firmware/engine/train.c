@@ -117,6 +117,7 @@ static failure_t finish(engine_t *engine, step_result_t *result) {
     result->loss_plus = under_way->loss[0];
     result->loss_minus = under_way->loss[1];
     *under_way = (step_t){.step = under_way->step + 1};
+    engine->written = false;
     return no_failure();
 }
 

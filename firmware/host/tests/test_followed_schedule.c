@@ -248,6 +248,9 @@ static void test_velocity_by_hand(void) {
         CHECK(tflite8_kept(model, 0).velocity[i] == wanted, "velocity %u", i);
         CHECK(model_weights(model, 0)[i] == (to > 126 ? 126 : to < -126 ? -126 : to), "weight %u", i);
     }
+    settings.common.first_step++; /* the weights of `fresh` were written, but a step came after */
+    configure(&fresh, &settings);
+    CHECK(memcmp(tflite8_kept(&fresh.engine->model, 0).velocity, share, n * sizeof share[0]) == 0, "a step after it");
     end(&trainee, &made);
     end(&fresh, &again);
 }
