@@ -1,7 +1,6 @@
 #include "vectors.h"
 
 #include "board.h"
-#include "rp2040.h"
 #include "ticks.h"
 
 /* The processor has 32 interrupts, of which 26 are used (RP2040 data sheet, 2.3.2). */

@@ -55,7 +55,7 @@ def _values(path: str, board: str, expressions: list[str]) -> list[int]:
     """Return the values of constant expressions, as the compiler for the board lays them down."""
     lines = ",\n".join(f"(uint32_t)({one})" for one in expressions)
     source = f'#include "board.h"\n#include "ports/{path}"\n__attribute__((section("the_values"), used)) const uint32_t list_of_values[] = {{{lines}}};'
-    folders = [f"-I{FIRMWARE}", *(f"-I{FIRMWARE / 'ports' / one}" for one in (board, "stm32", "common"))]
+    folders = [f"-I{FIRMWARE}", *(f"-I{FIRMWARE / 'ports' / one}" for one in (board, "stm32", "rp2", "common"))]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "values.o"
         command = [tool("arm-none-eabi-gcc"), "-mcpu=cortex-m7", "-mthumb", "-std=c11", *folders]

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "board.h"
-#include "rp2040.h"
 #include "serial.h"
 
 #define RX_CHANNEL 0u
@@ -26,8 +25,12 @@ enum {
 /* The divider in 64ths (4.2.7.1). */
 #define DIVIDER ((CLOCK_HZ * 4u + BOARD_BAUD / 2u) / BOARD_BAUD)
 
+/* Bytes into the ring, at the UART's requests; no other channel after this one. */
+#define RX_CONTROL                                                                                                     \
+    (DMA_CTRL_REQUEST(DREQ_UART0_RX) | DMA_CTRL_CHAIN_TO(RX_CHANNEL) | DMA_CTRL_WRITE_RING(RX_RING_LOG2) |             \
+     DMA_CTRL_INCR_WRITE)
+
 #define INTERRUPTS_OF_UART (UART_INT_RX | UART_INT_RX_TIMEOUT | UART_INT_TX)
-#define INTERRUPTS (NVIC_BIT(UART0_IRQ) | NVIC_BIT(TIMER_IRQ(UART_ALARM)))
 
 /* Aligned to its size, as its addresses wrap (2.5.7, RING_SIZE). No initial values, and not cleared: only what the DMA
    wrote is read. */
@@ -39,16 +42,14 @@ static bool by_dma;
 static void start_channel(void) {
     DMA_READ_ADDR(RX_CHANNEL) = UART0_DR_ADDRESS;
     DMA_WRITE_ADDR(RX_CHANNEL) = (uint32_t)(uintptr_t)ring;
-    DMA_AL1_CTRL(RX_CHANNEL) = DMA_CTRL_REQUEST(DREQ_UART0_RX) | DMA_CTRL_CHAIN_TO(RX_CHANNEL) |
-                               DMA_CTRL_WRITE_RING(RX_RING_LOG2) | DMA_CTRL_INCR_WRITE | DMA_CTRL_EN;
+    DMA_AL1_CTRL(RX_CHANNEL) = RX_CONTROL | DMA_CTRL_EN;
     by_dma = (DMA_AL1_CTRL(RX_CHANNEL) & DMA_CTRL_EN) != 0;
 }
 
 /* The receiver interrupts at 16 bytes or when the line falls silent for 32 bits; 16 bytes of room are 174 us. */
 void uart_start(void) {
-    PAD(BOARD_RX_PIN) = PAD_4_MA_PULLED_UP_INPUT;
-    GPIO_CTRL(BOARD_TX_PIN) = GPIO_FUNCTION_UART;
-    GPIO_CTRL(BOARD_RX_PIN) = GPIO_FUNCTION_UART;
+    pin_start(BOARD_TX_PIN, GPIO_FUNCTION_UART, PAD_4_MA_PULLED_DOWN_OUTPUT);
+    pin_start(BOARD_RX_PIN, GPIO_FUNCTION_UART, PAD_4_MA_PULLED_UP_INPUT);
     start_channel();
     UART0_IBRD = DIVIDER / 64u;
     UART0_FBRD = DIVIDER % 64u;
@@ -57,7 +58,8 @@ void uart_start(void) {
     UART0_IMSC = INTERRUPTS_OF_UART;
     UART0_CR = UART_CR_ENABLE | UART_CR_TX | UART_CR_RX;
     ATOMIC_SET(TIMER_INTE) = 1u << UART_ALARM;
-    NVIC_ISER(UART0_IRQ) = INTERRUPTS;
+    NVIC_ISER(UART0_IRQ) = NVIC_BIT(UART0_IRQ);
+    NVIC_ISER(TIMER_IRQ(UART_ALARM)) = NVIC_BIT(TIMER_IRQ(UART_ALARM));
 }
 
 /* While bytes are queued the FIFO is full, so that it falls through its threshold and interrupts. */
@@ -89,12 +91,15 @@ static void begin_stretch(void) {
     TIMER_ALARM(UART_ALARM) = TIMER_TIMERAWL + (stretch + LATE_BYTES) * BYTE_US;
 }
 
-/* A transfer in flight is waited for at BUSY, as the abort's own bit may fall too early (errata RP2040-E13). */
+/* A transfer in flight is waited for at BUSY, as the abort's own bit may fall too early (errata RP2040-E13). An enabled
+   channel might start again by its abort (errata RP2350-E5). */
 static void end_stretches(void) {
     UART0_DMACR = 0;
+    DMA_AL1_CTRL(RX_CHANNEL) = RX_CONTROL;
     DMA_CHAN_ABORT = 1u << RX_CHANNEL;
     while ((DMA_AL1_CTRL(RX_CHANNEL) & DMA_CTRL_BUSY) != 0) {
     }
+    DMA_AL1_CTRL(RX_CHANNEL) = RX_CONTROL | DMA_CTRL_EN;
     TIMER_ARMED = 1u << UART_ALARM;
     TIMER_INTR = 1u << UART_ALARM;
     stretch = 0;
@@ -144,5 +149,6 @@ void uart_handler(void) {
 
 void uart_poll(void) {
     uart_handler();
-    NVIC_ICPR(UART0_IRQ) = INTERRUPTS;
+    NVIC_ICPR(UART0_IRQ) = NVIC_BIT(UART0_IRQ);
+    NVIC_ICPR(TIMER_IRQ(UART_ALARM)) = NVIC_BIT(TIMER_IRQ(UART_ALARM));
 }

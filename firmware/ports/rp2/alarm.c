@@ -1,15 +1,14 @@
-#include "board.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/port.h"
-#include "rp2040.h"
+#include "board.h"
 
 static volatile bool rung;
 
 void alarm_handler(void) {
     TIMER_INTR = 1u << SLEEP_ALARM;
+    (void)TIMER_INTR; /* the write has arrived: the interrupt does not come again */
     rung = true;
 }
 

@@ -1,9 +1,9 @@
+/* Sections of the RP2040 data sheet; that of RP2350 says the same in its chapters on clocks, the crystal oscillator and
+   the PLL. */
 #include "board.h"
-#include "rp2040.h"
 
-/* 12 MHz * 125 / 6 / 2 = 125 MHz; the oscillator between runs at 1500 of the 750 to 1600 MHz that it may (RP2040 data
-   sheet, 2.18.2). */
-enum { FEEDBACK = 125, POST_1 = 6, POST_2 = 2 };
+/* The oscillator between runs at 1500 of the 750 to 1600 MHz that it may (2.18.2). */
+enum { FEEDBACK = 125, POST_1 = BOARD_PLL_POST_1, POST_2 = BOARD_PLL_POST_2 };
 _Static_assert(BOARD_CRYSTAL_HZ / 1000000u * FEEDBACK / POST_1 / POST_2 == CLOCK_HZ / 1000000u,
                "the PLL gives CLOCK_HZ");
 
@@ -56,5 +56,5 @@ void clock_start(void) {
     while (CLK_SYS_SELECTED != 1u << CLK_SYS_FROM_PLL) {
     }
     REGISTER(CLK_PERI_CTRL) = CLK_PERI_ENABLE; /* from clk_sys */
-    WATCHDOG_TICK = WATCHDOG_TICK_ENABLE | BOARD_CRYSTAL_HZ / 1000000u;
+    tick_start();
 }

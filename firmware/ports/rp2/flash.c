@@ -1,16 +1,17 @@
 /* Checkpoints lie in the last 512 KB of the flash. While it is erased or programmed it cannot be read: the boot ROM's
-   functions do both (RP2040 data sheet, 2.8.3.1.3), called from a function in RAM, with interrupts off, whose handlers
-   are in the flash. A copy of the second stage of the boot on the stack lets the flash be read again. What the line
-   brings meanwhile goes to RAM by DMA or waits; the host sends nothing, it waits for the reply. */
+   functions do both (RP2040 data sheet, 2.8.3.1.3; RP2350 data sheet, bootrom APIs), called from a function in RAM,
+   with interrupts off, whose handlers are in the flash. A copy on the stack of the code that set the flash up at the
+   boot lets it be read again. What the line brings meanwhile goes to RAM by DMA or waits; the host sends nothing, it
+   waits for the reply. */
 #include <string.h>
 
 #include "agent/port.h"
-#include "rp2040.h"
+#include "board.h"
 
 enum {
     WINDOW = 0x10000000,
-    FIRST = 0x180000, /* offset in the flash */
     SIZE = 0x80000,
+    FIRST = BOARD_FLASH_BYTES - SIZE, /* offset in the flash */
     SECTOR = 4096,
     PAGE = 256,
     BLOCK = 1 << 16, /* not used: never is more than a sector erased at once */
@@ -23,22 +24,15 @@ typedef struct {
     void (*erase)(uint32_t offset, size_t n, uint32_t block, uint8_t command);
     void (*program)(uint32_t offset, const uint8_t *bytes, size_t n);
     void (*flush)(void);
-    uint32_t second_stage[64];
+    uint32_t set_up[64];
 } rom_t;
 
-typedef void *(*look_up_t)(const void *table, uint32_t code);
-
-static void *find(char first, char second) {
-    const look_up_t look_up = (look_up_t)(uintptr_t)rom_table_lookup;
-    return look_up((const void *)(uintptr_t)rom_function_table, (uint32_t)first | (uint32_t)second << 8);
-}
-
 static bool find_all(rom_t *rom) {
-    rom->connect = (void (*)(void))find('I', 'F');
-    rom->exit_xip = (void (*)(void))find('E', 'X');
-    rom->erase = (void (*)(uint32_t, size_t, uint32_t, uint8_t))find('R', 'E');
-    rom->program = (void (*)(uint32_t, const uint8_t *, size_t))find('R', 'P');
-    rom->flush = (void (*)(void))find('F', 'C');
+    rom->connect = (void (*)(void))rom_function('I', 'F');
+    rom->exit_xip = (void (*)(void))rom_function('E', 'X');
+    rom->erase = (void (*)(uint32_t, size_t, uint32_t, uint8_t))rom_function('R', 'E');
+    rom->program = (void (*)(uint32_t, const uint8_t *, size_t))rom_function('R', 'P');
+    rom->flush = (void (*)(void))rom_function('F', 'C');
     return rom->connect != NULL && rom->exit_xip != NULL && rom->erase != NULL && rom->program != NULL &&
            rom->flush != NULL;
 }
@@ -58,7 +52,7 @@ __attribute__((noinline, section(".in_ram"))) static void operate(const rom_t *r
         rom->program(offset, bytes, PAGE);
     }
     rom->flush();
-    ((void (*)(void))((uintptr_t)rom->second_stage | 1u))();
+    ((void (*)(void))((uintptr_t)rom->set_up | 1u))();
 }
 
 /* Called by a pointer, as RAM is beyond the reach of a branch. The ROM's functions say nothing of a failure: what was
@@ -69,9 +63,11 @@ static bool carry_out(uint32_t offset, const uint8_t *bytes) {
     if (!find_all(&rom)) {
         return false;
     }
-    memcpy(rom.second_stage, (const void *)WINDOW, sizeof rom.second_stage);
+    memcpy(rom.set_up, (const void *)FLASH_SET_UP, sizeof rom.set_up);
     interrupts_mask();
+    guard_off();
     in_ram(&rom, FIRST + offset, bytes);
+    guard_on();
     interrupts_unmask();
     return true;
 }

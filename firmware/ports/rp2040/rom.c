@@ -1,16 +1,17 @@
-/* The boot ROM's USB boot (RP2040 data sheet, 2.8.3 bootrom contents, reset_to_usb_boot): entered by a function that
-   its table names 'U', 'B'. */
+/* Functions of the boot ROM (RP2040 data sheet, 2.8.3 bootrom contents). */
 #include "agent/port.h"
-#include "rp2040.h"
-
-#define RESET_TO_USB_BOOT ('U' | 'B' << 8)
+#include "board.h"
 
 typedef void *(*look_up_t)(const void *table, uint32_t code);
 typedef void (*reset_to_usb_boot_t)(uint32_t activity_pins, uint32_t disabled_interfaces);
 
-static reset_to_usb_boot_t find(void) {
+void *rom_function(char first, char second) {
     const look_up_t look_up = (look_up_t)(uintptr_t)rom_table_lookup;
-    return (reset_to_usb_boot_t)look_up((const void *)(uintptr_t)rom_function_table, RESET_TO_USB_BOOT);
+    return look_up((const void *)(uintptr_t)rom_function_table, (uint32_t)first | (uint32_t)second << 8);
+}
+
+static reset_to_usb_boot_t find(void) {
+    return (reset_to_usb_boot_t)rom_function('U', 'B');
 }
 
 bool port_has_boot_loader(void) {
