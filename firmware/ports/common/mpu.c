@@ -57,6 +57,11 @@ void mpu_close(void) {
 
 /* HFNMIENA: without it the regions do not hold at the priority of FAULTMASK, and what is uncached by its region is read
    through the cache there. */
+void mpu_resume(void) {
+    MPU_CTRL = MPU_CTRL_ENABLE | MPU_CTRL_HFNMIENA;
+    barrier();
+}
+
 void mpu_start(const mpu_region_t *regions, size_t n) {
 #if __ARM_ARCH >= 8
     MPU_MAIR0 = ATTRIBUTES;
@@ -66,6 +71,10 @@ void mpu_start(const mpu_region_t *regions, size_t n) {
     for (size_t i = 0; i < n; i++) {
         set_region(FIRST_REGION + (uint32_t)i, &regions[i]);
     }
-    MPU_CTRL = MPU_CTRL_ENABLE | MPU_CTRL_HFNMIENA;
+    mpu_resume();
+}
+
+void mpu_pause(void) {
+    MPU_CTRL = 0;
     barrier();
 }

@@ -32,6 +32,10 @@ typedef struct {
    MemManage fault. Six regions at most. They do not overlap: PMSAv8 refuses an access to two. */
 void mpu_start(const mpu_region_t *regions, size_t n);
 
+/* No region holds, until the same ones do again: for code that must leave them. */
+void mpu_pause(void);
+void mpu_resume(void);
+
 /* One region more, above all others, until it is closed; not with PMSAv8, where none is above another. */
 void mpu_open(const mpu_region_t *region);
 void mpu_close(void);

@@ -1,2 +1,2 @@
-CPU := -mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard
+CPU := $(M33)
 SHARED := ports/ticks ports/mps2

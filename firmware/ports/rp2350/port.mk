@@ -1,0 +1,2 @@
+CPU := $(M33)
+SHARED := ports/rp2 ports/dwt
