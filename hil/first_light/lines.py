@@ -156,7 +156,7 @@ class Usart(PolledLine):
 
 
 class Pl011(PolledLine):
-    """PL011 of RP2040."""
+    """PL011 of RP2040 and RP2350."""
 
     @property
     def has_byte(self) -> Ready:

@@ -120,6 +120,16 @@ def test_facts_of_the_imxrt1062() -> None:
     assert sum(size for name, (_, size) in places.items() if name != "flash") == 2**20
 
 
+def test_facts_of_the_rp2350() -> None:
+    """RP2350 data sheet, address map, and the Pico SDK's `pico2.h`: typed here, not from the catalogue."""
+    board = boards.load("rp2350")
+    places = {region.name: (region.start, region.size) for region in board.memory}
+    assert (board.clock_hz, board.core, board.fpu) == (150_000_000, "cortex-m33", "fpv5-sp-d16")
+    assert places["flash"] == (0x1000_0000, 4 * 2**20)
+    assert places["sram"] == (0x2000_0000, 520 * 2**10)
+    assert board.identity is not None and board.identity.value.to_bytes(3, "little") == b"Mu\x02"
+
+
 def test_an_unknown_board_gets_its_close_match() -> None:
     with pytest.raises(RigError, match=r"no board 'stm32h7b4'.*did you mean stm32h7b3"):
         boards.load("stm32h7b4")

@@ -51,7 +51,8 @@ class Memories:
 # Every board's image is held against the catalogue. These facts were typed a second time, not from there; a board needs none here.
 # STM32H7B3: RM0455, memory map. STM32F746: RM0385, memory map (one range of RAM: data and stack take the lowest 30 KB of DTCM, what the
 # DMA sends the last 512 bytes of SRAM2). RP2040: its data sheet, 2.2 (one memory, of which data and stack take the lowest 26 KB) and 2.8.1 (the
-# second stage of the boot before the vectors). nRF52840: Product Specification, memory
+# second stage of the boot before the vectors). RP2350: its data sheet, address map (one memory, of which data and stack take the lowest
+# 32 KB). nRF52840: Product Specification, memory
 # (one memory, of which data and stack take the lowest 30 KB). AN385, AN386, AN500: Arm DAI 0385, 0386 and 0500, memory map; AN505:
 # Arm DAI 0505, memory map, by Secure aliases.
 # i.MX RT1062: IMXRT1060RM, chapter 3, with FlexRAM as the port cuts it; the flash without what a Teensy 4.0's loader keeps, the vectors behind
@@ -69,6 +70,9 @@ TWICE = {
         (0x2000_6800, 238 << 10),
         vectors=256,
         dma=(0x2000_0000, 26 << 10),
+    ),
+    "rp2350": Memories(
+        (0x1000_0000, 4 << 20), (0x2000_0000, 32 << 10), (0x2000_8000, 488 << 10), dma=(0x2000_0000, 32 << 10)
     ),
     "nrf52840": Memories((0, 1 << 20), (0x2000_0000, 30 << 10), (0x2000_7800, 226 << 10)),
     "imxrt1062": Memories((0x6000_0000, 1984 << 10), (0x2000_0000, 64 << 10), (0x2020_0000, 896 << 10), vectors=0x1400),
@@ -220,7 +224,7 @@ def test_an_image_of_kernels_has_no_debug_information(path: Path) -> None:
         assert not [section.name for section in ELFFile(file).iter_sections() if section.name.startswith(".debug")]
 
 
-@pytest.mark.parametrize("board", ["stm32h7b3", "stm32f746", "rp2040"])
+@pytest.mark.parametrize("board", ["stm32h7b3", "stm32f746", "rp2040", "rp2350"])
 def test_board_header_and_catalogue_name_the_same_marker_and_baud(board: str) -> None:
     text = (FIRMWARE / f"ports/{board}/board.h").read_text()
     constants = dict(re.findall(r"#define BOARD_(\w+) (\w+)", text))
@@ -248,6 +252,29 @@ def test_the_second_boot_stage_is_sealed() -> None:
     mirrored = bytes(int(f"{byte:08b}"[::-1], 2) for byte in stage[:252])
     expected = int(f"{zlib.crc32(mirrored) ^ 0xFFFF_FFFF:032b}"[::-1], 2)
     assert struct.unpack("<I", stage[252:]) == (expected,)
+
+
+def test_the_boot_rom_of_an_rp2350_finds_the_program() -> None:
+    """By one block of metadata in the first 4 KB (RP2350 data sheet, metadata block details), read as the boot ROM does.
+
+    Items follow a marker, each with its size in words; the last says how many words were before it, and where the next block is.
+    """
+    with (PREBUILT / "rp2350.elf").open("rb") as file:
+        start = loaded(ELFFile(file))[0][1][:4096]
+    (at,) = [n for n in range(0, 4096, 4) if start[n : n + 4] == bytes.fromhex("d3deffff")]
+    items, place = {}, at + 4
+    while start[place] != 0xFF:
+        assert start[place] < 0x80, "an item whose size takes one byte"
+        items[start[place]] = start[place : place + 4 * start[place + 1]]
+        place += 4 * start[place + 1]
+    words, following, end = struct.unpack_from("<xHxiI", start, place)
+    assert (4 * words, following, end) == (place - at - 4, 0, 0xAB123579), "it is the only block of its loop"
+    assert set(items) == {0x42}, (
+        "the type of the image; without an entry point, the vector table at the start of the flash is"
+    )
+    (flags,) = struct.unpack_from("<2xH", items[0x42])
+    executable, secure, arm, rp2350 = flags & 0xF, flags >> 4 & 3, flags >> 8 & 7, flags >> 12 & 7
+    assert (executable, secure, arm, rp2350, flags >> 15) == (1, 2, 0, 1, 0)
 
 
 def test_message_header_is_the_generated_one() -> None:

@@ -19,8 +19,12 @@ def board(request: pytest.FixtureRequest) -> boards.Board:
     return boards.load(request.param)
 
 
+NOT_TRIED = {"rp2350"}  # there was no Renode on which its table could have been run
+
+
 def test_there_are_boards() -> None:
-    assert {name for name in boards.names() if boards.load(name).stand_in == "virtual"} == set(modelled())
+    virtual = {name for name in boards.names() if boards.load(name).stand_in == "virtual"}
+    assert virtual == {*modelled(), *NOT_TRIED}
 
 
 def test_nothing_lies_on_anything_else(board: boards.Board) -> None:
