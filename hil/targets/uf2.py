@@ -1,8 +1,9 @@
-"""Flash an RP2040 through its USB boot ROM: a UF2 file copied to its drive, or picotool if the drive is not mounted.
+"""Flash an RP2040 or an RP2350 through its USB boot ROM: a UF2 file on its drive, or picotool if that is not mounted.
 
 Sources: Microsoft, USB Flashing Format (UF2), "File format"; RP2040 data sheet, 2.8.4 (USB mass storage; 2.8.4.2: what
-it accepts) and 2.8.5 (PICOBOOT, used by picotool); `picotool help load`. In the boot ROM, every RP2040 has the same USB
-serial number, so two of them cannot be distinguished. Never run on a Pico.
+it accepts) and 2.8.5 (PICOBOOT, used by picotool); the source of the RP2350's boot ROM (nsboot); `picotool help load`.
+In the boot ROM, every RP2040 has the same USB serial number, so two of them cannot be distinguished; that of an RP2350
+is not used. Never run on a Pico.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import shutil
 import struct
 import subprocess
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -27,15 +29,38 @@ MAGIC, MAGIC_2, MAGIC_END = 0x0A324655, 0x9E5D5157, 0x0AB16F30
 FAMILY_IS_PRESENT = 0x2000
 PAYLOAD, DATA = 256, 476  # bytes used of a block's data field, and the size of that field
 SECTOR = 4096  # whole sectors are sent: a partly filled one may be erased again after its first pages (RP2040-E14)
-FAMILY, BOARD_ID = 0xE48BFF56, "RPI-RP2"  # RP2040
 FILE = "TRAINRIG.UF2"
 GONE_S = 20.0  # the drive disappears when the boot ROM has programmed the last block
 PICOTOOL_S = 60.0
 POLL_S = 0.05
 
 
+@dataclass(frozen=True)
+class BootRom:
+    """How the USB boot ROM of a chip presents itself.
+
+    Attributes:
+        chip: the beginning of the chip's order code.
+        family: UF2 family id of a program for it (of an RP2350: for its Arm cores, in the Secure state).
+        board_id: `Board-ID` in INFO_UF2.TXT of its drive.
+        usb: USB vendor and product.
+    """
+
+    chip: str
+    family: int
+    board_id: str
+    usb: tuple[str, str]
+
+
+# RP2040 data sheet, 2.8.4; RP2350: pico-bootrom-rp2350, nsboot; families: Pico SDK, boot/uf2.h
+BOOT_ROMS = (
+    BootRom("RP2040", 0xE48BFF56, "RPI-RP2", ("2e8a", "0003")),
+    BootRom("RP2350", 0xE48BFF59, "RP2350", ("2e8a", "000f")),
+)
+
+
 class Uf2:
-    """The boot ROM of one RP2040.
+    """The boot ROM of one RP2040 or RP2350.
 
     Args:
         board: catalogue entry.
@@ -43,7 +68,7 @@ class Uf2:
         mounts, usb: paths at which Linux lists mounted drives and attached USB devices.
 
     Raises:
-        Blocked: rig.toml names a boot loader by its serial number.
+        Blocked: rig.toml names a boot loader by its serial number, or the board's chip has no such boot ROM.
     """
 
     name = "uf2"
@@ -59,30 +84,31 @@ class Uf2:
         if serial_number is not None:
             raise Blocked(
                 "bench",
-                f"rig.toml names a boot loader for {board.name}, but RP2040s have no serial number in their boot ROM: "
-                "remove `loader` from its table.",
+                f"rig.toml names a boot loader for {board.name}, but the flash route uf2 knows no serial numbers, "
+                "which RP2040s do not have in their boot ROM: remove `loader` from its table.",
             )
+        self._rom = _boot_rom_of(board)
         self._board, self._mounts, self._usb = board, mounts, usb
 
     def waits(self) -> bool:
-        """Return whether the board waits in its boot ROM and can be flashed. Raises Blocked if two RP2040s wait."""
+        """Return whether the board waits in its boot ROM and can be flashed. Raises Blocked if two of its kind wait."""
         found = self._drives()
-        count = max(len(found), uf2_drives.waiting(self._usb))
+        count = max(len(found), uf2_drives.waiting(self._rom.usb, self._usb))
         if count > 1:
             raise Blocked(
                 "flash",
-                f"{count} RP2040s wait in their boot ROM, where they cannot be distinguished: "
+                f"{count} {self._rom.chip}s wait in their boot ROM, where the rig cannot distinguish them: "
                 f"leave only {self._board.name} in it.",
             )
         return bool(found) or (count == 1 and shutil.which("picotool") is not None)
 
     def _drives(self) -> list[Drive]:
-        return [drive for drive in uf2_drives.drives(self._mounts) if drive.board_id == BOARD_ID]
+        return [drive for drive in uf2_drives.drives(self._mounts) if drive.board_id == self._rom.board_id]
 
     def program(self, image: Image) -> None:
         """Program the image; the boot ROM starts it. Raises Blocked if it does not fit, or is not accepted."""
         flash = next(region for region in self._board.memory if region.name == "flash")
-        blocks = uf2_of(image, FAMILY, flash.start, flash.size)
+        blocks = uf2_of(image, self._rom.family, flash.start, flash.size)
         found = self._drives()
         if found:
             self._copy(found[0].place, blocks)
@@ -112,6 +138,17 @@ class Uf2:
                     f"{self.button}, and run again.",
                 )
             time.sleep(POLL_S)
+
+
+def _boot_rom_of(board: Board) -> BootRom:
+    for rom in BOOT_ROMS:
+        if board.chip.startswith(rom.chip):
+            return rom
+    raise Blocked(
+        "bench",
+        f"the flash route uf2 does not know the boot ROM of the {board.chip} of {board.name}, but those of "
+        f"{' and '.join(rom.chip for rom in BOOT_ROMS)}: remove `uf2` from `routes` in the board's file.",
+    )
 
 
 def _picotool(image: Image) -> None:

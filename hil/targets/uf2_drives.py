@@ -1,4 +1,4 @@
-"""Find mounted UF2 drives, and RP2040s in their boot ROM (Linux)."""
+"""Find mounted UF2 drives, and chips in their USB boot ROM (Linux)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from hil.bounded_read import read_at_most
 
 NOTE, LONGEST_NOTE = "INFO_UF2.TXT", 1 << 12  # UF2, "Files exposed by bootloaders"; size limit in bytes
 MOUNTS, USB = Path("/proc/mounts"), Path("/sys/bus/usb/devices")
-RP2040_BOOT = ("2e8a", "0003")  # USB vendor and product of the boot ROM (RP2040 data sheet, 2.8.4.1)
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,9 @@ def _drive(place: Path) -> Drive:
     return Drive(place, fields.get("Board-ID", "").strip(), fields.get("Model", "UF2 drive").strip())
 
 
-def waiting(usb: Path = USB) -> int:
-    """Return the number of RP2040s in their boot ROM, whether their drives are mounted or not."""
-    return sum((line_of(one / "idVendor"), line_of(one / "idProduct")) == RP2040_BOOT for one in usb.glob("*"))
+def waiting(ids: tuple[str, str], usb: Path = USB) -> int:
+    """Return the number of USB devices with this vendor and product, whether their drives are mounted or not."""
+    return sum((line_of(one / "idVendor"), line_of(one / "idProduct")) == ids for one in usb.glob("*"))
 
 
 def line_of(path: Path) -> str:

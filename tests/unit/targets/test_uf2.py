@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import struct
@@ -19,8 +20,9 @@ from hil.targets import uf2
 from hil.targets.uf2 import Uf2, uf2_of
 from hil.targets.uf2_drives import drives
 
-PICO = boards.load("rp2040")
+PICO, PICO_2 = boards.load("rp2040"), boards.load("rp2350")
 XIP, SIZE = 0x1000_0000, 0x20_0000
+INFO_2 = "UF2 Bootloader v1.0\nModel: Raspberry Pi RP2350\nBoard-ID: RP2350\n"
 INFO = "UF2 Bootloader v2.0\r\nModel: Raspberry Pi RP2\r\nBoard-ID: RPI-RP2\r\n"
 
 
@@ -137,7 +139,7 @@ def test_a_drive_that_stays_is_blocked(tmp_path: Path, no_usb: Path, monkeypatch
 
 def test_two_in_their_boot_rom_cannot_be_told_apart(tmp_path: Path, no_usb: Path) -> None:
     with pytest.raises(
-        Blocked, match="2 RP2040s wait in their boot ROM, where they cannot be distinguished: leave only rp2040"
+        Blocked, match="2 RP2040s wait in their boot ROM, where the rig cannot distinguish them: leave only rp2040"
     ):
         Uf2(PICO, None, mounted(tmp_path, "A", "B"), no_usb).waits()
     with pytest.raises(Blocked, match="2 RP2040s wait"):
@@ -150,6 +152,46 @@ def test_other_boot_loaders_are_none_of_ours(tmp_path: Path, no_usb: Path) -> No
     table = mounted(tmp_path, "ARDUINO", info=INFO.replace("RPI-RP2", "SAMD21G18A-Zero-v0"))
     assert [drive.board_id for drive in drives(table)] == ["SAMD21G18A-Zero-v0"]
     assert not Uf2(PICO, None, table, attached(no_usb, 1, product="000f")).waits()
+
+
+@pytest.mark.parametrize(("board", "other"), [(PICO, PICO_2), (PICO_2, PICO)], ids=["rp2040", "rp2350"])
+def test_a_board_waits_only_in_the_boot_rom_of_its_own_chip(
+    tmp_path: Path, board: boards.Board, other: boards.Board
+) -> None:
+    """Their names and numbers: RP2040 data sheet, 2.8.4.1 and 2.8.4.2; RP2350: pico-bootrom-rp2350, nsboot."""
+    note, product = {"rp2040": (INFO, "0003"), "rp2350": (INFO_2, "000f")}[board.name]
+    table, usb = mounted(tmp_path, "DRIVE", info=note), attached(tmp_path / "usb", 1, product)
+    assert Uf2(board, None, table, tmp_path / "none").waits()
+    assert not Uf2(other, None, table, tmp_path / "none").waits()
+    with pytest.raises(Blocked, match=f"2 {board.chip[:6]}s wait"):
+        Uf2(board, None, tmp_path / "none", attached(tmp_path / "two", 2, product)).waits()
+    assert not Uf2(other, None, tmp_path / "none", usb).waits()
+
+
+def test_a_program_for_an_rp2350_is_of_the_family_of_its_secure_arm_cores(tmp_path: Path, no_usb: Path) -> None:
+    """The number as the Pico SDK has it (boot/uf2.h): the boot ROM ignores blocks of a family that it does not take."""
+    table = mounted(tmp_path, "RP2350", info=INFO_2)
+    taken: list[bytes] = []
+
+    def boot_rom() -> None:
+        file, note = tmp_path / "RP2350" / "TRAINRIG.UF2", tmp_path / "RP2350" / "INFO_UF2.TXT"
+        while not taken:
+            if file.exists() and len(data := file.read_bytes()) == 16 * 512:
+                taken.append(data)
+                note.unlink()
+            time.sleep(0.01)
+
+    rom = threading.Thread(target=boot_rom, daemon=True)
+    rom.start()
+    Uf2(PICO_2, None, table, no_usb).program(image_with((XIP + 0x3F_F000, bytes(range(256)))))
+    rom.join(5)
+    sectors, _ = flashed(taken[0], 0xE48B_FF59)
+    assert sectors == {XIP + 0x3F_F000: bytes(range(256)) + b"\xff" * 3840}, "the last sector of 4 MB"
+
+
+def test_a_chip_without_such_a_boot_rom_is_named() -> None:
+    with pytest.raises(Blocked, match=r"boot ROM of the nRF52840-QIAA of mine, but those of RP2040 and RP2350: remove"):
+        Uf2(dataclasses.replace(PICO, name="mine", chip="nRF52840-QIAA"))
 
 
 def test_a_note_that_goes_on_is_read_up_to_a_cap(tmp_path: Path) -> None:
