@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Register
-from hil.standins.virtual.chip.rp2040 import pl011 as u
+from hil.standins.virtual.chip.rp2 import pl011 as u
 
 from . import rp2040_dma_registers as header
 from .pico import Pico, behind_start, image

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.rp2040 import pl011 as u
+from hil.standins.virtual.chip.rp2 import pl011 as u
 
 from . import rp2040_programs as programs
 from .pico import BEHIND_START, TIMER_0, Pico, behind_start, image

@@ -21,17 +21,21 @@ from hil.standins.virtual.chip.line_uart import LineWiring
 from hil.standins.virtual.chip.machine import Chip
 from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.registers import Register
+from hil.standins.virtual.chip.rp2.apb import Alias, ApbBlock
+from hil.standins.virtual.chip.rp2.dma import ReceiveRequest
+from hil.standins.virtual.chip.rp2.oscillators import Pll
+from hil.standins.virtual.chip.rp2.pins import FUNC_UART, PAD, PINS, IoBank, Pads
+from hil.standins.virtual.chip.rp2.pl011 import Pl011
+from hil.standins.virtual.chip.rp2.resets import Psm, Resets
+from hil.standins.virtual.chip.rp2.timer import RpTimer, timer_registers
 from hil.standins.virtual.chip.rp2040 import rom
-from hil.standins.virtual.chip.rp2040.apb import Alias, ApbBlock
-from hil.standins.virtual.chip.rp2040.clocks import Clocks
+from hil.standins.virtual.chip.rp2040.clocks import Rp2040Clocks
 from hil.standins.virtual.chip.rp2040.core1 import Core1Bus
-from hil.standins.virtual.chip.rp2040.dma import ReceiveRequest, Rp2040Dma
-from hil.standins.virtual.chip.rp2040.oscillators import ROSC_HZ, Pll, Rosc, Xosc
-from hil.standins.virtual.chip.rp2040.pins import BANK0_PADS, FUNC_UART, PINS, QSPI_PADS, IoBank, Pads, Sio
-from hil.standins.virtual.chip.rp2040.pl011 import Pl011
-from hil.standins.virtual.chip.rp2040.resets import Psm, Resets
+from hil.standins.virtual.chip.rp2040.dma import Rp2040Dma
+from hil.standins.virtual.chip.rp2040.oscillators import ROSC_HZ, Rp2040Rosc, Rp2040Xosc
+from hil.standins.virtual.chip.rp2040.resets import NAMES, STAGES
+from hil.standins.virtual.chip.rp2040.sio import BANK0_PADS, CTRL, QSPI_PADS, QSPI_PINS, STATUS, Sio
 from hil.standins.virtual.chip.rp2040.ssi import Ssi, XipControl
-from hil.standins.virtual.chip.rp2040.timer import Rp2040Timer
 from hil.standins.virtual.chip.rp2040.watchdog import Rp2040Watchdog
 from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 from hil.standins.virtual.chip.w25q16 import W25Q16
@@ -56,8 +60,15 @@ PERIPHERALS = (
     (0x40000000, 0x70000), (0x50000000, 0x4000), (0x14000000, 0x1000), (0x18000000, 0x1000), (0xD0000000, 0x1000),
     (0xE0000000, 0x00100000),
 )  # fmt: skip
+_NAMES = tuple(f"GPIO{i}" for i in range(PINS))
 TIMER_IRQ, DMA_IRQ, UART0_IRQ, TX_PIN, RX_PIN = 0, 11, 20, 0, 1
 DREQ_UART0_RX, UART0 = 21, 0x40034000  # (2.5.3.1)
+
+
+class Rp2040Timer(RpTimer):
+    """The 64-bit timer."""
+
+    REGISTERS = timer_registers(0x34)
 
 
 class SysInfo(ApbBlock):
@@ -92,7 +103,7 @@ class Rp2040(Chip):
         crystal_hz: frequency of the crystal on the board.
     """
 
-    clocks: Clocks
+    clocks: Rp2040Clocks
     watchdog: Rp2040Watchdog
     pll_sys: Pll
     pll_usb: Pll
@@ -109,7 +120,11 @@ class Rp2040(Chip):
         self._wire_flash()
         self._wire_pins(on_pin)
         self.timer = Rp2040Timer(
-            self.clock, self.watchdog.tick_hz, lambda i, high: self.nvic.set_line(TIMER_IRQ + i, high)
+            "TIMER",
+            0x40054000,
+            self.clock,
+            self.watchdog.tick_hz,
+            lambda i, high: self.nvic.set_line(TIMER_IRQ + i, high),
         )
         self.dma = Rp2040Dma(
             self.core, {DREQ_UART0_RX: ReceiveRequest("UART0_RX", UART0, lambda: self.uart0.offer())},
@@ -121,13 +136,13 @@ class Rp2040(Chip):
         )  # fmt: skip
         self.uart0 = Pl011("UART0", UART0, self.clock, wiring, self.dma, DREQ_UART0_RX)
         sysinfo = SysInfo("SYSINFO", 0x40000000)
-        self.resets = Resets({
+        self.resets = Resets(0x4000C000, NAMES, {
             "IO_BANK0": self.bank, "IO_QSPI": self.qspi_bank, "PADS_BANK0": self.pads, "PADS_QSPI": self.qspi_pads,
             "PLL_SYS": self.pll_sys, "PLL_USB": self.pll_usb, "SYSINFO": sysinfo, "TIMER": self.timer,
             "UART0": self.uart0, "DMA": self.dma,
         })  # fmt: skip
         self._always: list[ApbBlock] = [
-            self.rosc, self.xosc, self.clocks, Psm(), Regulator("VREG", 0x40064000), self.watchdog,
+            self.rosc, self.xosc, self.clocks, Psm(0x40010000, STAGES), Regulator("VREG", 0x40064000), self.watchdog,
         ]  # fmt: skip
         for block in (*self._always, self.resets, *self.resets.held.values()):
             self.bus.attach(block, 0x1000)
@@ -155,8 +170,8 @@ class Rp2040(Chip):
         return self.clocks.uses(source)
 
     def _wire_clocks(self, crystal_hz: int) -> None:
-        self.rosc = Rosc(self.clock, lambda: self.clocks.settle())
-        self.xosc = Xosc(self.clock, crystal_hz, lambda: self.clocks.settle())
+        self.rosc = Rp2040Rosc(0x40060000, self.clock, lambda: self.clocks.settle())
+        self.xosc = Rp2040Xosc(0x40024000, self.clock, crystal_hz, lambda: self.clocks.settle())
         self.pll_sys, self.pll_usb = (
             Pll(
                 name,
@@ -168,10 +183,10 @@ class Rp2040(Chip):
             )
             for name, base in (("PLL_SYS", 0x40028000), ("PLL_USB", 0x4002C000))
         )
-        sources: dict[str, Rosc | Xosc | Pll] = {
+        sources: dict[str, Rp2040Rosc | Rp2040Xosc | Pll] = {
             "rosc": self.rosc, "xosc": self.xosc, "pll_sys": self.pll_sys, "pll_usb": self.pll_usb,
         }  # fmt: skip
-        self.clocks = Clocks(self.clock, lambda name: sources[name].hz, self._clocks_changed)
+        self.clocks = Rp2040Clocks(0x40008000, self.clock, lambda name: sources[name].hz, self._clocks_changed)
         self.watchdog = Rp2040Watchdog(self.clocks.ref_hz, self._tick_changed, self.restart)
 
     def _wire_flash(self) -> None:
@@ -183,15 +198,15 @@ class Rp2040(Chip):
         self._closed: str | None = ""
 
     def _wire_pins(self, on_pin: Callable[[str, int, int, int], None]) -> None:
-        self.bank = IoBank("IO_BANK0", 0x40014000, PINS, lambda: self.sio.drive())
-        self.qspi_bank = IoBank("IO_QSPI", 0x40018000, 6, lambda: None)
-        self.pads = Pads("PADS_BANK0", 0x4001C000, BANK0_PADS, lambda: self.sio.drive())
-        self.qspi_pads = Pads("PADS_QSPI", 0x40020000, QSPI_PADS, lambda: None)
+        self.bank = IoBank("IO_BANK0", 0x40014000, _NAMES, (STATUS, CTRL), lambda: self.sio.drive())
+        self.qspi_bank = IoBank("IO_QSPI", 0x40018000, QSPI_PINS, (STATUS, CTRL), lambda: None)
+        self.pads = Pads("PADS_BANK0", 0x4001C000, BANK0_PADS, PAD, lambda: self.sio.drive())
+        self.qspi_pads = Pads("PADS_QSPI", 0x40020000, QSPI_PADS, PAD, lambda: None)
         self.sio = Sio(self.bank, self.pads, lambda pin, level: on_pin("GP", pin, level, self.clock.now))
 
     def _uart0_pins(self) -> tuple[bool, bool]:
-        receives = self.bank.function(RX_PIN) == FUNC_UART and self.pads.field(f"GPIO{RX_PIN}", "IE")
-        return self.bank.function(TX_PIN) == FUNC_UART, bool(receives)
+        receives = self.bank.function(RX_PIN) == FUNC_UART and self.pads.receives(RX_PIN)
+        return self.bank.function(TX_PIN) == FUNC_UART, receives
 
     # changes that affect several blocks
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.host_routines import HostRoutines
-from hil.standins.virtual.chip.rp2040.oscillators import ENABLE
+from hil.standins.virtual.chip.rp2.oscillators import ENABLE
 from hil.standins.virtual.chip.rp2040.ssi import Ssi
 from hil.standins.virtual.chip.w25q16 import W25Q16
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hil.standins.virtual.chip.registers import Register
-from hil.standins.virtual.chip.rp2040.apb import ApbBlock
+from hil.standins.virtual.chip.rp2.apb import ApbBlock
 
 
 class Rp2040Watchdog(ApbBlock):

@@ -1,4 +1,4 @@
-"""TIMER of the RP2040: a 64-bit counter of the watchdog's tick, with four alarms (data sheet, 4.6)."""
+"""TIMER of RP2040 and RP2350: a 64-bit counter of a tick, with four alarms (data sheets, 4.6 and 12.8)."""
 
 from __future__ import annotations
 
@@ -6,35 +6,41 @@ from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.registers import WORD, Register
-from hil.standins.virtual.chip.rp2040.apb import ApbBlock
+from hil.standins.virtual.chip.rp2.apb import ApbBlock
 
 ALARMS = 4
 _EACH = " ".join(f"ALARM_{i}:{i}" for i in range(ALARMS))
 _TIME = "TIME:0-31"
 
 
-class Rp2040Timer(ApbBlock):
-    """The 64-bit timer with four alarms.
-
-    Args:
-        clock: virtual time.
-        tick_hz: returns the frequency of the tick in Hz, 0 while it is stopped.
-        drive: called with (alarm, level) when an interrupt line changes.
-    """
-
-    REGISTERS = (
+def timer_registers(interrupts: int, *others: Register) -> tuple[Register, ...]:
+    """Return the registers of a timer: INTR is at the offset `interrupts`, and `others` stand before it."""
+    return (
         Register("TIMEHW", 0x00, _TIME + "/w"), Register("TIMELW", 0x04, _TIME + "/w"),
         Register("TIMEHR", 0x08, _TIME + "/r"), Register("TIMELR", 0x0C, _TIME + "/r"),
         *(Register(f"ALARM{i}", 0x10 + 4 * i, _TIME) for i in range(ALARMS)),
         Register("ARMED", 0x20, "ARMED:0-3/c"),
         Register("TIMERAWH", 0x24, _TIME + "/r"), Register("TIMERAWL", 0x28, _TIME + "/r"),
-        Register("DBGPAUSE", 0x2C, "RESERVED:0 DBG0:1 DBG1:2", 0x7), Register("PAUSE", 0x30, "PAUSE:0"),
-        Register("INTR", 0x34, _EACH.replace(" ", "/c ") + "/c"), Register("INTE", 0x38, _EACH),
-        Register("INTF", 0x3C, _EACH), Register("INTS", 0x40, _EACH.replace(" ", "/r ") + "/r"),
+        Register("DBGPAUSE", 0x2C, "RESERVED:0 DBG0:1 DBG1:2", 0x7), Register("PAUSE", 0x30, "PAUSE:0"), *others,
+        Register("INTR", interrupts, _EACH.replace(" ", "/c ") + "/c"), Register("INTE", interrupts + 4, _EACH),
+        Register("INTF", interrupts + 8, _EACH), Register("INTS", interrupts + 12, _EACH.replace(" ", "/r ") + "/r"),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, tick_hz: Callable[[], int], drive: Callable[[int, bool], None]) -> None:
-        super().__init__("TIMER", 0x40054000)
+
+class RpTimer(ApbBlock):
+    """The 64-bit timer with four alarms; a chip's subclass has its registers.
+
+    Args:
+        name, base: name and base address as in the data sheet.
+        clock: virtual time.
+        tick_hz: returns the frequency of the tick in Hz, 0 while it is stopped.
+        drive: called with (alarm, level) when an interrupt line changes.
+    """
+
+    def __init__(
+        self, name: str, base: int, clock: Clock, tick_hz: Callable[[], int], drive: Callable[[int, bool], None]
+    ) -> None:
+        super().__init__(name, base)
         self._clock = clock
         self._tick_hz = tick_hz
         self._drive = drive

@@ -1,4 +1,4 @@
-"""A PL011 UART of the RP2040 (data sheet, 4.2; ARM DDI 0183G), in virtual time.
+"""A PL011 UART of RP2040 and RP2350 (data sheets, 4.2 and 12.1; ARM DDI 0183G), in virtual time.
 
 As on silicon, the interrupts of the FIFOs come when a level is crossed, not while it holds, and the divisors take
 effect when LCR_H is written. If the baud rate differs too much from that of the line, bytes are damaged and framing
@@ -12,8 +12,8 @@ from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.line_uart import LineUart, LineWiring, wrong_rate
 from hil.standins.virtual.chip.registers import Register
-from hil.standins.virtual.chip.rp2040.apb import ApbBlock
-from hil.standins.virtual.chip.rp2040.dma import Rp2040Dma
+from hil.standins.virtual.chip.rp2.apb import ApbBlock
+from hil.standins.virtual.chip.rp2.dma import RpDma
 
 FIFO = 32
 _EIGHTHS = (1, 2, 4, 6, 7)
@@ -60,7 +60,7 @@ class Pl011(LineUart, ApbBlock):
 
     REGISTERS = _REGISTERS
 
-    def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring, dma: Rp2040Dma, request: int) -> None:
+    def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring, dma: RpDma, request: int) -> None:
         self._dma, self._request = dma, request
         super().__init__(name, base, clock, wiring)
         self.on_write("IFLS", then=self._set_triggers)

@@ -1,7 +1,7 @@
-"""Peripherals on the RP2040's APB: each register has three more addresses for atomic changes of bits.
+"""Peripherals on the APB of RP2040 and RP2350: each register has three more addresses for atomic changes of bits.
 
-Source: RP2040 data sheet, 2.1.2 "Atomic register access". The bus repeats a write narrower than a word over the whole
-word (2.1.4). That is never intended, and therefore a fault here.
+Source: RP2040 data sheet, 2.1.2 "Atomic register access"; RP2350 data sheet, 2.1.3. The bus repeats a write narrower
+than a word over the whole word (2.1.4; 2.1.5). That is never intended, and therefore a fault here.
 """
 
 from __future__ import annotations
