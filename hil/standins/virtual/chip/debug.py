@@ -25,15 +25,17 @@ BREAKPOINTS = 8
 _ARM_JEP106 = 0x23B
 
 
-def component_ids(part: int, kind: int) -> dict[int, int]:
+def component_ids(part: int, kind: int, architecture: int = 0) -> dict[int, int]:
     """Return the CoreSight identification registers of an Arm part by offset (ARM IHI 0029, B2.2).
 
-    `kind` is the component class.
+    `kind` is the component class, `architecture` DEVARCH.
     """
     continuation, code = _ARM_JEP106 >> 7 & 0xF, _ARM_JEP106 & 0x7F
     peripheral = (part & 0xFF, part >> 8 | (code & 0xF) << 4, code >> 4 | 8)
     ids = {0xFE0 + 4 * i: value for i, value in enumerate(peripheral)}
     ids |= {0xFEC: 0, 0xFD0: continuation, 0xFD4: 0, 0xFD8: 0, 0xFDC: 0}
+    if architecture:
+        ids |= {0xFBC: architecture, 0xFCC: 0}  # and DEVTYPE
     return ids | {0xFF0: 0x0D, 0xFF4: kind << 4, 0xFF8: 0x05, 0xFFC: 0xB1}
 
 

@@ -7,6 +7,7 @@ program sees the same memory and registers, except for the reserved words of a f
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.core import ArmCore
@@ -32,6 +33,8 @@ class Exceptions:
     def __init__(self, core: ArmCore, nvic: Nvic) -> None:
         self._core = core
         self._nvic = nvic
+        # Limit of the main or the process stack (Armv8-M); 0 on a core without limits.
+        self.stack_limit: Callable[[bool], int] = lambda process: 0
         self._frame = core.registers(*c.R[:4], c.R[12], c.LR, c.PC, c.XPSR, c.SP, c.CONTROL)
         self._masks = core.registers(c.PRIMASK, c.BASEPRI, c.FAULTMASK)
         self._entry = core.registers(c.SP, c.CONTROL, c.XPSR, c.LR, c.PC)
@@ -80,9 +83,11 @@ class Exceptions:
         words = [r0, r1, r2, r3, r12, lr, pc & ~1, stacked]
         if extended:
             words += [*self._float.read(), 0]
+        on_psp = not self._nvic.active and bool(control & SPSEL)
+        if frame < self.stack_limit(on_psp):
+            raise ModelFault(f"the frame of exception {number} at 0x{frame:08X} is below the stack's limit", frame)
         self._core.store(frame, struct.pack(f"<{len(words)}I", *words))
         handler_mode = bool(self._nvic.active)
-        on_psp = not handler_mode and bool(control & SPSEL)
         back = _EXC_RETURN | (0 if handler_mode else 8) | (4 if on_psp else 0) | (0 if extended else 0x10)
         (target,) = struct.unpack("<I", self._core.peek(vectors + 4 * number, 4))
         if not target & 1:

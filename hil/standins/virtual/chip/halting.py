@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hil.standins.virtual.chip import core_registers as c
@@ -32,6 +33,7 @@ class HaltingDebug:
         self._machine = machine
         self._reset_seen = True
         self.halted = False
+        self.special: dict[int, Callable[[], int]] = {}  # further registers of a core that can only be read
 
     def reset(self) -> None:
         """End the halt after a reset of the machine, and set S_RESET_ST for the next read of DHCSR."""
@@ -68,6 +70,8 @@ class HaltingDebug:
     def read_register(self, number: int) -> int:
         """Return a core register by its DCRSR number; raise ModelFault if the core does not have it."""
         core = self._machine.core
+        if number in self.special:
+            return self.special[number]()
         if number == _CFBP:
             return sum((core.get(register) & 0xFF) << 8 * i for i, register in enumerate(_PACKED)) & 0x07FFFFFF
         return core.get(self._find(number))

@@ -104,7 +104,8 @@ class Machine(ResetAndPower):
             if self.dead:
                 return Pace.WAIT
             if self.asleep and not self._wake() and not self._sleep():
-                return Pace.WAIT if self._next_event() is None else Pace.AGAIN
+                rests = self._next_event() is None and not self._reset_wanted
+                return Pace.WAIT if rests else Pace.AGAIN
             _, masked = self._take_exception()
             self.scb.priority_changed()
             self._handle(self.core.run(self._limit(instructions), masked))
@@ -197,7 +198,8 @@ class Machine(ResetAndPower):
             RunEnd.BREAKPOINT: self.faults.handle_bkpt, RunEnd.REFUSED: self._handle_refused,
             RunEnd.UNDEFINED: self._handle_undefined, RunEnd.UNALIGNED: lambda: self.faults.usage("UNALIGNED"),
             RunEnd.INVALID_STATE: lambda: self.faults.usage("INVSTATE"), RunEnd.EXCEPTION_RETURN: self._return,
-            RunEnd.FAULT: self._take_core_fault,
+            RunEnd.FAULT: self._take_core_fault, RunEnd.COPROCESSOR: self._handle_coprocessor,
+            RunEnd.STACK_LIMIT: lambda: self.faults.usage("STKOF"),
         }  # fmt: skip
         handlers[ended]()
 
@@ -229,6 +231,10 @@ class Machine(ResetAndPower):
         refused, self.core.state[Slot.REFUSED] = self.core.state[Slot.REFUSED], 0
         self._handle(self.core.step())
         self.core.state[Slot.REFUSED] = refused
+
+    def _handle_coprocessor(self) -> None:
+        """Fault at an access to a coprocessor; a chip overrides this if it has one besides the FPU."""
+        self.faults.usage("NOCP")
 
     def _take_core_fault(self) -> None:
         fault, self.core.fault = self.core.fault, None

@@ -10,10 +10,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from hil.standins.virtual.chip.w25q16 import FAST_HZ, READ_HZ
-from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
+from hil.standins.virtual.chip.w25q import FAST_HZ, READ_HZ
 
-FLASH, IVT = 0x60000000, 0x60001000
+FLASH, IVT, FLASH_SIZE = 0x60000000, 0x60001000, 0x200000  # W25Q16JV
 CONFIG_SIZE = 512
 TAG = 0x42464346  # "FCFB"
 _CLOCK_HZ = {1: 30e6, 2: 50e6, 3: 60e6, 4: 75e6, 5: 80e6, 6: 100e6, 7: 120e6, 8: 133e6, 9: 166e6}

@@ -22,7 +22,7 @@ from hil.standins.virtual.chip.ended import RunEnd
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.imxrt1062 import rom
 from hil.standins.virtual.chip.imxrt1062.analog import OSC_HZ, CcmAnalog
-from hil.standins.virtual.chip.imxrt1062.boot_header import FLASH
+from hil.standins.virtual.chip.imxrt1062.boot_header import FLASH, FLASH_SIZE
 from hil.standins.virtual.chip.imxrt1062.ccm import Ccm
 from hil.standins.virtual.chip.imxrt1062.dcdc import Dcdc
 from hil.standins.virtual.chip.imxrt1062.edma import DmaMux, Edma, EdmaRequests
@@ -36,8 +36,7 @@ from hil.standins.virtual.chip.machine import Chip
 from hil.standins.virtual.chip.memories import PhysicalMemory
 from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.scb_m7 import M7Features
-from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
-from hil.standins.virtual.chip.w25q16 import W25Q16
+from hil.standins.virtual.chip.w25q import W25Q
 
 # The core has the instructions of Armv7E-M and floating point in single and double precision (FPv5-D16).
 # The program sees a Cortex-M7 r1p1 with 32 KB of each cache and 16 MPU regions (IMXRT1060RM, Cortex-M7 configuration).
@@ -106,7 +105,7 @@ class Imxrt1062(Chip):
         self._core_only = False
         self._window_open = False
         self._fill("ocram", 0, OCRAM2)
-        self.flash = W25Q16(
+        self.flash = W25Q(
             self.clock, self.core.bytes["flash"], FLASH, self.flash_power, self.flash_cells, self.core.code_changed
         )
         self.analog = CcmAnalog(self.clock, lambda: self.ccm.settle(), self.log)

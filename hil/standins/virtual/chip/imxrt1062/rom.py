@@ -17,13 +17,14 @@ from hil.standins.virtual.chip.host_routines import HostRoutines
 from hil.standins.virtual.chip.imxrt1062.boot_header import (
     CONFIG_SIZE,
     FLASH,
+    FLASH_SIZE,
     IVT,
     BootRefused,
     check_boot,
     check_config,
     default_config,
 )
-from hil.standins.virtual.chip.w25q16 import BLOCK, PAGE, SECTOR, SIZE, W25Q16
+from hil.standins.virtual.chip.w25q import BLOCK, PAGE, SECTOR, W25Q
 
 if TYPE_CHECKING:
     from hil.standins.virtual.chip.imxrt1062.chip import Imxrt1062
@@ -42,7 +43,7 @@ class ImxrtBootRom(HostRoutines):
         flash: flash that the routines use.
     """
 
-    def __init__(self, chip: Imxrt1062, flash: W25Q16) -> None:
+    def __init__(self, chip: Imxrt1062, flash: W25Q) -> None:
         super().__init__(chip.core)
         self._chip, self._log = chip, chip.log
         self._flash = flash
@@ -116,7 +117,7 @@ class ImxrtBootRom(HostRoutines):
     def _erase(self) -> None:
         self._need_ready("erase")
         start, count = self.argument(2), self.argument(3)
-        if start + count > SIZE or start % SECTOR or count % SECTOR:
+        if start + count > FLASH_SIZE or start % SECTOR or count % SECTOR:
             self.returns(OUT_OF_RANGE)
             return
         self._flash.erase(start, count, BLOCK)
@@ -124,13 +125,13 @@ class ImxrtBootRom(HostRoutines):
 
     def _erase_all(self) -> None:
         self._need_ready("erase_all")
-        self._flash.erase(0, SIZE, BLOCK)
+        self._flash.erase(0, FLASH_SIZE, BLOCK)
         self.returns(SUCCESS)
 
     def _program(self) -> None:
         self._need_ready("page_program")
         place = self.argument(2)
-        if place + PAGE > SIZE or place % PAGE:
+        if place + PAGE > FLASH_SIZE or place % PAGE:
             self.returns(OUT_OF_RANGE)
             return
         self._flash.program(place, self._core.peek(self.argument(3), PAGE))
@@ -140,7 +141,7 @@ class ImxrtBootRom(HostRoutines):
         self._need_ready("read")
         (count,) = struct.unpack("<I", self._core.peek(self._core.get(c.SP), 4))  # fifth argument, on the stack
         place = self.argument(3)
-        if place + count > SIZE:
+        if place + count > FLASH_SIZE:
             self.returns(OUT_OF_RANGE)
             return
         self._core.poke(self.argument(2), self._flash.array[place : place + count].tobytes())

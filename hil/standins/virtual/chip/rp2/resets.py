@@ -42,6 +42,12 @@ class Resets(ApbBlock):
         self.value["RESET"] = new
         self._hold(old, new)
 
+    def pulse(self, name: str) -> None:
+        """Reset a peripheral and let it go, as the boot ROM does."""
+        bit = 1 << self._names.index(name)
+        for value in (self.value["RESET"] | bit, self.value["RESET"] & ~bit):
+            self.write_reset(self.value["RESET"], value, 0)
+
     def _hold(self, old: int, new: int) -> None:
         for name, block in self.held.items():
             bit = 1 << self._names.index(name)

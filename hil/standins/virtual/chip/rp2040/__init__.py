@@ -7,5 +7,5 @@ Sources:
 - Order of events at boot: the published source of the boot ROM.
 - Sections of the data sheet are cited from memory and `unverified`, except 2.4.2.9 (reset control), 2.7.2.3 (flash
   second stage) and 4.8 (watchdog), which were read.
-- The flash (w25q16) and the identification words of the debug components are from memory: `unverified`.
+- The flash (w25q) and the identification words of the debug components are from memory: `unverified`.
 """

@@ -37,15 +37,14 @@ from hil.standins.virtual.chip.rp2040.resets import NAMES, STAGES
 from hil.standins.virtual.chip.rp2040.sio import BANK0_PADS, CTRL, QSPI_PADS, QSPI_PINS, STATUS, Sio
 from hil.standins.virtual.chip.rp2040.ssi import Ssi, XipControl
 from hil.standins.virtual.chip.rp2040.watchdog import Rp2040Watchdog
-from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
-from hil.standins.virtual.chip.w25q16 import W25Q16
+from hil.standins.virtual.chip.w25q import W25Q
 
 # 32 interrupt lines, of which the chip uses 26, and 2 bits of priority (2.4.5, 2.3.2).
 CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M0, interrupts=32, priority_bits=2, boot_address=0, reset_hz=ROSC_HZ,
     private=private_peripherals, refused=NOT_V6M, buffers_writes=False,
 )  # fmt: skip
-XIP = 0x10000000
+XIP, FLASH_SIZE = 0x10000000, 0x200000
 _XIP = "xip", "xip_noalloc", "xip_nocache", "xip_nocache_noalloc"
 MEMORIES = (
     PhysicalMemory("rom", 0x00000000, rom.SIZE, writable=False),
@@ -190,7 +189,7 @@ class Rp2040(Chip):
         self.watchdog = Rp2040Watchdog(self.clocks.ref_hz, self._tick_changed, self.restart)
 
     def _wire_flash(self) -> None:
-        self.flash = W25Q16(
+        self.flash = W25Q(
             self.clock, self.core.bytes["xip"], XIP, self.flash_power, self.flash_cells, self.core.code_changed
         )
         self.ssi = Ssi(self.clock, self.clocks.sys_hz, self.flash, self._window_changed)

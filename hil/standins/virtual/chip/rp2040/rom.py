@@ -16,7 +16,7 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.host_routines import HostRoutines
 from hil.standins.virtual.chip.rp2.oscillators import ENABLE
 from hil.standins.virtual.chip.rp2040.ssi import Ssi
-from hil.standins.virtual.chip.w25q16 import W25Q16
+from hil.standins.virtual.chip.w25q import W25Q
 
 if TYPE_CHECKING:
     from hil.standins.virtual.chip.rp2040.chip import Rp2040
@@ -53,7 +53,7 @@ class Rp2040BootRom(HostRoutines):
         flash, ssi: flash and SSI that the routines use.
     """
 
-    def __init__(self, chip: Rp2040, flash: W25Q16, ssi: Ssi) -> None:
+    def __init__(self, chip: Rp2040, flash: W25Q, ssi: Ssi) -> None:
         super().__init__(chip.core)
         self._chip = chip
         self._flash = flash

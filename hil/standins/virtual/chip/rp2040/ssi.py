@@ -12,7 +12,7 @@ from collections.abc import Callable
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Block, Register
-from hil.standins.virtual.chip.w25q16 import FAST_HZ, READ_HZ, W25Q16
+from hil.standins.virtual.chip.w25q import FAST_HZ, READ_HZ, W25Q
 
 FIFO = 16
 STANDARD, QUAD = 0, 2
@@ -55,7 +55,7 @@ class Ssi(Block):
         Register("TXD_DRIVE_EDGE", 0xF8, "TDE:0-7"),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, sys_hz: Callable[[], int], flash: W25Q16, changed: Callable[[], None]) -> None:
+    def __init__(self, clock: Clock, sys_hz: Callable[[], int], flash: W25Q, changed: Callable[[], None]) -> None:
         super().__init__("SSI", 0x18000000)
         self._clock = clock
         self._sys_hz = sys_hz

@@ -1,4 +1,6 @@
-"""Flash of the Pico, a W25Q16JV of 2 MB in sectors of 4 KB (Winbond's data sheet, from memory: `unverified`).
+"""Flash of the Pico, a W25Q16JV of 2 MB, and of the Pico 2, a W25Q32RV of 4 MB, both in sectors of 4 KB.
+
+Source: Winbond's data sheets, from memory: `unverified`.
 
 Programming only clears bits: bytes that are not erased get the AND of old and new data, as on silicon. Durations are
 the typical ones. If the supply fails during a call of the boot ROM, the operation is left half done.
@@ -15,21 +17,21 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.flash_cells import FlashCells
 from hil.standins.virtual.chip.flash_power import FlashPower
 
-SIZE, SECTOR, BLOCK, PAGE = 0x200000, 0x1000, 0x10000, 0x100
-ENDURANCE = 100_000  # W25Q16JV data sheet, features: erase cycles of a sector
+SECTOR, BLOCK, PAGE = 0x1000, 0x10000, 0x100
+ENDURANCE = 100_000  # features: erase cycles of a sector
 READ_HZ, FAST_HZ = 50_000_000, 133_000_000  # SCK for command 03h, and for all others
-JEDEC_ID = (0xEF, 0x40, 0x15)
+MANUFACTURER, SERIES = 0xEF, 0x40
 PAGE_PS, SECTOR_PS, BLOCK_PS, STATUS_PS = 400_000_000, 45_000_000_000, 150_000_000_000, 10_000_000_000
 BUSY, WEL = 1, 2
 QE = 2  # in status register 2; set at the factory in versions whose name ends in Q, such as that of the Pico
 
 
-class W25Q16:
-    """A W25Q16JV serial NOR flash.
+class W25Q:
+    """A serial NOR flash of the series W25Q.
 
     Args:
         clock: virtual time.
-        array: contents, uint8[SIZE].
+        array: contents, uint8[size in bytes]; the size is a power of 2.
         base: address of the contents for the core.
         power, cells: supply and cells of the flash.
         changed: called after the contents have changed.
@@ -54,10 +56,15 @@ class W25Q16:
             0x05: lambda _: self._status[0] | (BUSY if self._clock.now < self._busy_until else 0),
             0x35: lambda _: self._status[1],
             0x15: lambda _: 0,
-            0x9F: lambda i: JEDEC_ID[(i - 1) % 3],
-            0xAB: lambda _: 0x14,
+            0x9F: lambda i: (MANUFACTURER, SERIES, array.size.bit_length() - 1)[(i - 1) % 3],
+            0xAB: lambda _: array.size.bit_length() - 2,
         }
         self._silent = (0x01, 0x31, 0x06, 0x50, 0x04, 0x66, 0x99, 0xFF)
+
+    @property
+    def quad_enabled(self) -> bool:
+        """Whether QE is set, so that the flash answers commands on four lines."""
+        return bool(self._status[1] & QE)
 
     # serial commands
 
@@ -105,7 +112,7 @@ class W25Q16:
             raise ModelFault("the flash is in continuous read mode: it interprets the command as an address")
         if command not in (None, 0xEB):
             raise ModelFault(f"command 0x{command:02X} is sent on several lines, which this model does not know")
-        if not self._status[1] & QE:
+        if not self.quad_enabled:
             raise ModelFault("a quad read is sent to the flash while its QE bit is 0; set it in status register 2")
         self.continuous = mode & 0x30 == 0x20
 
@@ -118,7 +125,7 @@ class W25Q16:
 
     def erase(self, offset: int, count: int, block: int) -> None:
         """Erase sectors, with block erases of `block` bytes if they fit; raise ModelFault if not whole sectors."""
-        if offset % SECTOR or count % SECTOR or offset + count > SIZE:
+        if offset % SECTOR or count % SECTOR or offset + count > self.array.size:
             raise ModelFault(
                 f"flash_range_erase of {count} bytes at 0x{offset:X}: not whole sectors of {SECTOR} bytes of the flash"
             )
@@ -134,7 +141,7 @@ class W25Q16:
 
     def program(self, offset: int, data: bytes) -> None:
         """Program whole pages; raise ModelFault unless they are whole pages of the chip."""
-        if offset % PAGE or len(data) % PAGE or offset + len(data) > SIZE:
+        if offset % PAGE or len(data) % PAGE or offset + len(data) > self.array.size:
             raise ModelFault(
                 f"flash_range_program of {len(data)} bytes at 0x{offset:X}: "
                 f"not whole pages of {PAGE} bytes of the flash"
