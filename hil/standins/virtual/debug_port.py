@@ -74,6 +74,10 @@ class DebugPort:
         """Return the selected access port, and the register in it; raise TransferFaultError without power."""
         if not self._control & _DEBUG_POWER:
             raise exceptions.TransferFaultError("the debug port has not requested power (CTRL/STAT.CDBGPWRUPREQ)")
+        return self._place(address)
+
+    def _place(self, address: int) -> tuple[AccessPort | None, int]:
+        """Return the access port that SELECT names, and the register in it."""
         return self.ports.get(self._select >> 24), self._select & 0xF0 | address & 0xC
 
     def read_ap(self, address: int) -> int:

@@ -67,6 +67,8 @@ def _own(priority_bits: int, interrupts: int) -> tuple[Register, ...]:
         Register("CFSR", 0xD28, "IACCVIOL:0/c DACCVIOL:1/c MUNSTKERR:3/c MSTKERR:4/c MLSPERR:5/c MMARVALID:7/c "
                  "IBUSERR:8/c PRECISERR:9/c IMPRECISERR:10/c UNSTKERR:11/c STKERR:12/c LSPERR:13/c BFARVALID:15/c "
                  "UNDEFINSTR:16/c INVSTATE:17/c INVPC:18/c NOCP:19/c STKOF:20/c UNALIGNED:24/c DIVBYZERO:25/c"),
+        # Bit 5, PMU, is of Armv8.1-M; debuggers clear it with the others.
+        Register("DFSR", 0xD30, "HALTED:0/c BKPT:1/c DWTTRAP:2/c VCATCH:3/c EXTERNAL:4/c PMU:5/r"),
         Register("ID_PFR1", 0xD44, ID, 0x210), Register("ID_DFR0", 0xD48, ID, 0x200000),
         Register("ID_MMFR0", 0xD50, ID, 0x00101F40), Register("ID_ISAR0", 0xD60, ID, 0x01141110),
         Register("ID_ISAR1", 0xD64, ID, 0x02212000), Register("ID_ISAR2", 0xD68, ID, 0x20232232),

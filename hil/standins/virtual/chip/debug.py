@@ -35,7 +35,7 @@ def component_ids(part: int, kind: int, architecture: int = 0) -> dict[int, int]
     ids = {0xFE0 + 4 * i: value for i, value in enumerate(peripheral)}
     ids |= {0xFEC: 0, 0xFD0: continuation, 0xFD4: 0, 0xFD8: 0, 0xFDC: 0}
     if architecture:
-        ids |= {0xFBC: architecture, 0xFCC: 0}  # and DEVTYPE
+        ids |= {0xFBC: architecture} | dict.fromkeys((0xFC0, 0xFC4, 0xFC8, 0xFCC), 0)  # and DEVID, DEVTYPE
     return ids | {0xFF0: 0x0D, 0xFF4: kind << 4, 0xFF8: 0x05, 0xFFC: 0xB1}
 
 

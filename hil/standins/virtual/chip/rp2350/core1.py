@@ -17,7 +17,7 @@ class _SystemControl(ParkedSystemControl):
     REGISTERS = (
         Register("CPUID", 0xD00, _VALUE, CPUID), Register("ICSR", 0xD04, "VECTACTIVE:0-8/r"),
         Register("AIRCR", 0xD0C, "VECTCLRACTIVE:1/w SYSRESETREQ:2/w PRIGROUP:8-10 VECTKEY:16-31/w", 0),
-        Register("DFSR", 0xD30, "FLAGS:0-4/c"), Register("ID_PFR1", 0xD44, _VALUE, 0x210),
+        Register("DFSR", 0xD30, "FLAGS:0-5/c"), Register("ID_PFR1", 0xD44, _VALUE, 0x210),
         Register("ID_DFR0", 0xD48, _VALUE, 0x200000), Register("ID_ISAR0", 0xD60, _VALUE, 0x01141110),
         Register("ID_ISAR3", 0xD6C, _VALUE, 0x01111131), Register("CPACR", 0xD88, "BITS:0-31"),
         Register("MPU_TYPE", 0xD90, _VALUE, 0x800), Register("MVFR0", 0xF40, _VALUE, 0x10110021),
