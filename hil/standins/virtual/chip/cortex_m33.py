@@ -107,11 +107,11 @@ class SystemControlBlockM33(SystemControlBlock):
         self._bus = machine.bus
         self._areas = [(0, 0)] * SAU_REGIONS
         super().__init__(machine, CPUID, 0, 0, MPU_REGIONS)
-        for n, alias in enumerate(("", "_A1", "_A2", "_A3")):
-            self._readers[f"MPU_RBAR{alias}"] = lambda _value, n=n: self._regions[self._region(n)][0]
-            self._readers[f"MPU_RLAR{alias}"] = lambda _value, n=n: self._regions[self._region(n)][1]
-            self._writers[f"MPU_RBAR{alias}"] = lambda _old, new, _acting, n=n: self._set_region(n, new, None)
-            self._writers[f"MPU_RLAR{alias}"] = lambda _old, new, _acting, n=n: self._set_region(n, None, new)
+        for n in (1, 2, 3):
+            self._readers[f"MPU_RBAR_A{n}"] = lambda _value, n=n: self._regions[self._region(n)][0]
+            self._readers[f"MPU_RLAR_A{n}"] = lambda _value, n=n: self._regions[self._region(n)][1]
+            self._writers[f"MPU_RBAR_A{n}"] = lambda _old, new, _acting, n=n: self._set_region(n, new, None)
+            self._writers[f"MPU_RLAR_A{n}"] = lambda _old, new, _acting, n=n: self._set_region(n, None, new)
         self.on_write("MPU_CTRL", then=self._check_overlap)
 
     def reset(self) -> None:
@@ -140,6 +140,18 @@ class SystemControlBlockM33(SystemControlBlock):
         """Return the region of a register; the aliases are those of the group of four that RNR is in."""
         number = self.value["MPU_RNR"]
         return number if alias == 0 else number & ~3 | alias
+
+    def read_mpu_rbar(self, _value: int) -> int:
+        return self._regions[self._region(0)][0]
+
+    def write_mpu_rbar(self, _old: int, new: int, _acting: int) -> None:
+        self._set_region(0, new, None)
+
+    def read_mpu_rlar(self, _value: int) -> int:
+        return self._regions[self._region(0)][1]
+
+    def write_mpu_rlar(self, _old: int, new: int, _acting: int) -> None:
+        self._set_region(0, None, new)
 
     def _set_region(self, alias: int, base: int | None, limit: int | None) -> None:
         region = self._region(alias)

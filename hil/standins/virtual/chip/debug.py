@@ -80,7 +80,7 @@ class DebugControl(Block):
         taken: whether a debug probe has ever written DHCSR.
     """
 
-    REGISTERS = (
+    REGISTERS: tuple[Register, ...] = (
         Register("DHCSR", 0xDF0, "C_DEBUGEN:0 C_HALT:1 C_STEP:2 C_MASKINTS:3 C_SNAPSTALL:5 S_REGRDY_KEY:16-31/w"),
         Register("DCRSR", 0xDF4, "REGSEL:0-6/w REGWnR:16/w"),
         Register("DCRDR", 0xDF8, "DBGTMP:0-31"),

@@ -192,7 +192,7 @@ class Machine(ResetAndPower):
     def _handle(self, ended: RunEnd) -> None:
         if ended is RunEnd.LIMIT:
             return
-        handlers = {
+        handlers: dict[RunEnd, Callable[[], None]] = {
             RunEnd.SLEEP: self._fall_asleep, RunEnd.EVENT_SLEEP: self._wait_for_event,
             RunEnd.SVC: lambda: self.faults.take(nvic.SVCALL), RunEnd.BKPT: self.faults.handle_bkpt,
             RunEnd.BREAKPOINT: self.faults.handle_bkpt, RunEnd.REFUSED: self._handle_refused,

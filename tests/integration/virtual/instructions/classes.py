@@ -147,11 +147,16 @@ FLOAT = (
     )),
 )  # fmt: skip
 
-# Armv8-M: LDA, STL, LDAEX, STLEX, TT, and BXNS. No core of the catalogue's boards with a virtual board has them.
+# Armv8-M (ARM DDI 0553B.y, C2.4), as words, because an assembler of Armv7-M refuses their names.
 V8M = (
     Class("load-acquire, store-release and test target", "v8m", (
         ".inst.w 0xE8D60FAF @ lda r0, [r6]", ".inst.w 0xE8C60FAF @ stl r0, [r6]", ".inst.w 0xE8D60FEF @ ldaex r0, [r6]",
         ".inst.w 0xE8C61FE0 @ stlex r0, r1, [r6]", ".inst.w 0xE846F000 @ tt r0, r6",
+        ".inst.w 0xE8D60F8F @ ldab r0, [r6]", ".inst.w 0xE8D60F9F @ ldah r0, [r6]", ".inst.w 0xE8C60F8F @ stlb r0, [r6]",
+        ".inst.w 0xE8C60F9F @ stlh r0, [r6]", ".inst.w 0xE8D60FEF @ ldaex r0, [r6]\n .inst.w 0xE8C62FE1 @ stlex r1, r2, [r6]",
+        ".inst.w 0xE8D60FCF @ ldaexb r0, [r6]\n .inst.w 0xE8C62FC1 @ stlexb r1, r2, [r6]",
+        ".inst.w 0xE8D60FDF @ ldaexh r0, [r6]\n .inst.w 0xE8C62FD1 @ stlexh r1, r2, [r6]",
+        ".inst.w 0xE846F080 @ tta r0, r6", ".inst.w 0xE846F040 @ ttt r0, r6",
     )),
 )  # fmt: skip
 

@@ -39,6 +39,7 @@ class Core:
 M0PLUS = Core("cortex-m0plus", "lm3s6965evb", frozenset({"v6m"}), ("-cpu", "cortex-m0"))
 M4 = Core("cortex-m4", "mps2-an386", frozenset({"v6m", "v7m", "dsp", "sp"}))
 M7 = Core("cortex-m7", "mps2-an500", M4.has | {"fpv5", "dp"})
+M33 = Core("cortex-m33", "lm3s6965evb", M4.has | {"fpv5", "v8m"}, ("-cpu", "cortex-m33"))
 M7_SINGLE = Core("cortex-m7 with a single-precision FPU", "mps2-an500", M4.has | {"fpv5"})
 
 

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-from hil.boards import load
+from hil.boards import load, names
 from hil.standins.virtual.chip.machine import Machine
-from tests.unit.virtual import nrf, pico, teensy
+from tests.unit.virtual import nrf, pico, pico2, teensy
 from tests.unit.virtual.conftest import Board as Stm32h7b3
 from tests.unit.virtual.f746 import F746
 
@@ -24,6 +24,7 @@ from .program import (
     M4,
     M7,
     M7_SINGLE,
+    M33,
     NO_COPROCESSOR,
     UNDEFINED_INSTRUCTION,
     Core,
@@ -80,13 +81,17 @@ def rp2040() -> Machine:
     return board.chip
 
 
+def rp2350() -> Machine:
+    return pico2.started().chip
+
+
 def imxrt1062() -> Machine:
     return teensy.booted().chip
 
 
 BOARDS: dict[str, tuple[Core, Callable[[], Machine]]] = {
     "stm32h7b3": (M7, stm32h7b3), "stm32f746": (M7_SINGLE, stm32f746), "imxrt1062": (M7, imxrt1062),
-    "nrf52840": (M4, nrf52840), "rp2040": (M0PLUS, rp2040),
+    "nrf52840": (M4, nrf52840), "rp2040": (M0PLUS, rp2040), "rp2350": (M33, rp2350),
 }  # fmt: skip
 
 
@@ -114,7 +119,7 @@ def test_every_class(board: str, seed: int, tmp_path: Path) -> None:
     assert not wrong, f"{len(wrong)} of {len(cases())}\n" + "\n".join(wrong)
 
 
-@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("board", sorted(BOARDS.keys() & set(names())))
 def test_the_core_is_the_one_of_the_catalogue(board: str) -> None:
     entry, core = load(board), BOARDS[board][0]
     assert core.name.split()[0] == entry.core
@@ -124,7 +129,7 @@ def test_the_core_is_the_one_of_the_catalogue(board: str) -> None:
     assert core.has & {"sp", "fpv5", "dp"} == has
 
 
-@pytest.mark.parametrize("core", [M0PLUS, M4, M7], ids=lambda core: core.name)
+@pytest.mark.parametrize("core", [M0PLUS, M4, M7, M33], ids=lambda core: core.name)
 def test_the_table_agrees_with_qemu(core: Core) -> None:
     """QEMU's Cortex-M0 executes IT, CBZ and masks of Armv7-M, so that it cannot witness what Armv6-M lacks."""
     known = expected(core, 0).tolist()

@@ -115,7 +115,7 @@ class Pll(ApbBlock):
         changed: called when the output changes.
     """
 
-    REGISTERS = (
+    REGISTERS: tuple[Register, ...] = (
         Register("CS", 0x0, "REFDIV:0-5 BYPASS:8/x LOCK:31/r", 1),
         Register("PWR", 0x4, "PD:0 DSMPD:2 POSTDIVPD:3 VCOPD:5", _POWERED_DOWN),
         Register("FBDIV_INT", 0x8, "FBDIV_INT:0-11"),

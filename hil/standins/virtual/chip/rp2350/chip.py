@@ -175,7 +175,10 @@ class Rp2350(Chip):
     def _source_hz(self, name: str) -> int:
         if name == "lposc":
             return LPOSC_HZ
-        return {"rosc": self.rosc, "xosc": self.xosc, "pll_sys": self.pll_sys, "pll_usb": self.pll_usb}[name].hz
+        sources: dict[str, Rp2350Rosc | Rp2350Xosc | Rp2350Pll] = {
+            "rosc": self.rosc, "xosc": self.xosc, "pll_sys": self.pll_sys, "pll_usb": self.pll_usb,
+        }  # fmt: skip
+        return sources[name].hz
 
     def _uses(self, source: str) -> bool:
         """Return whether a clock comes from a source; the PLLs are made before the clocks."""
@@ -202,10 +205,13 @@ class Rp2350(Chip):
         self.timers = tuple(
             Rp2350Timer(
                 number, self.clock, partial(self.ticks.hz, f"TIMER{number}"), self.clocks.sys_hz,
-                lambda i, high, first=first: self.nvic.set_line(first + i, high),
+                partial(self._alarm, first),
             )
             for number, first in enumerate(TIMER_IRQS)
         )  # fmt: skip
+
+    def _alarm(self, first: int, alarm: int, high: bool) -> None:
+        self.nvic.set_line(first + alarm, high)
 
     def _wire_serial(self, send: Callable[[int], None], line_baud: int) -> None:
         self.dma = Rp2350Dma(

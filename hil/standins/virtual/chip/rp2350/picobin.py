@@ -117,7 +117,8 @@ def _maybe(flash: bytes, at: int) -> _Block | None:
     words = struct.unpack_from(f"<{min(BLOCK_MAX, len(flash) - at) // 4}I", flash, at) if at + 16 <= len(flash) else ()
     if not words or words[0] != START:
         return None
-    items, place = [], 1
+    items: list[tuple[int, ...]] = []
+    place = 1
     while place < len(words) - 2:
         header = words[place]
         size = header >> 8 & (0xFFFF if header & 0x80 else 0xFF)

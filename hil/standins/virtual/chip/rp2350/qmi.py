@@ -83,6 +83,7 @@ class Qmi(ApbBlock):
     def _forget(self) -> None:
         self._queued: deque[int] = deque()  # written while direct mode is off
         self._received: deque[tuple[int, int]] = deque()  # (time at which it is complete, data)
+        self._ends: deque[int] = deque()  # times at which the entries that are sent end
         self._free_at = 0
 
     def reset(self) -> None:
@@ -165,10 +166,11 @@ class Qmi(ApbBlock):
 
     def write_direct_csr(self, old: int, new: int, _acting: int) -> None:
         self._settle()
+        released = old & ASSERT_CS0N and not new & ASSERT_CS0N
+        if released and self._clock.now < self._free_at:
+            raise ModelFault("QMI_DIRECT_CSR.ASSERT_CS0N is cleared while a frame is sent; wait for BUSY = 0")
         self.value["DIRECT_CSR"] = new
-        if old & ASSERT_CS0N and not new & ASSERT_CS0N:
-            if self._clock.now < self._free_at:
-                raise ModelFault("QMI_DIRECT_CSR.ASSERT_CS0N is cleared while a frame is sent; wait for BUSY = 0")
+        if released:
             self._flash.deselect()
         if new & EN:
             while self._queued:
@@ -181,13 +183,21 @@ class Qmi(ApbBlock):
             self._flash.deselect()
 
     def write_direct_tx(self, _old: int, _new: int, acting: int) -> None:
-        if not self.value["DIRECT_CSR"] & EN:
-            if len(self._queued) >= FIFO:
-                raise ModelFault("QMI_DIRECT_TX is written while its FIFO is full, and the data is lost")
-            self._queued.append(acting)
-            return
+        if self._waiting() >= FIFO:
+            raise ModelFault(
+                "QMI_DIRECT_TX is written while its FIFO is full, and the data is lost; wait for TXFULL = 0"
+            )
         self._settle()
-        self._exchange(acting)
+        if self.value["DIRECT_CSR"] & EN:
+            self._exchange(acting)
+        else:
+            self._queued.append(acting)
+
+    def _waiting(self) -> int:
+        """Return how many entries of the transmit FIFO are not being sent yet."""
+        while self._ends and self._ends[0] <= self._clock.now:
+            self._ends.popleft()
+        return len(self._queued) + max(0, len(self._ends) - 1)
 
     def _exchange(self, entry: int) -> None:
         """Send an entry of the transmit FIFO, and receive as many bytes."""
@@ -203,6 +213,7 @@ class Qmi(ApbBlock):
             divider = self.field("DIRECT_CSR", "CLKDIV") or 256
             self._free_at = max(self._clock.now, self._free_at) + 8 * divider * PS_PER_S // self._sys_hz()
             word |= self._flash.exchange(entry >> 8 * i & 0xFF, self._free_at) << 8 * i
+        self._ends.append(self._free_at)
         if not entry >> 20 & 1:
             self._received.append((self._free_at, word))
 
@@ -210,8 +221,8 @@ class Qmi(ApbBlock):
         self._settle()
         now = self._clock.now
         ready = sum(at <= now for at, _ in self._received)
-        value |= (now < self._free_at) << 1 | (not self._queued) << 11 | len(self._queued) << 12
-        value |= (len(self._queued) >= FIFO) << 10
+        waiting = self._waiting()
+        value |= (now < self._free_at) << 1 | (waiting >= FIFO) << 10 | (not waiting) << 11 | waiting << 12
         return value | (not ready) << 16 | (ready >= FIFO) << 17 | ready << 18
 
     def read_direct_rx(self, _value: int) -> int:
