@@ -75,6 +75,13 @@ def test_floating_point_is_off_until_it_is_turned_on(dk: Dk) -> None:
     assert dk.read(SCB + 0xD28) >> 19 & 1 == 1, "CFSR.NOCP"
 
 
+def test_a_coprocessor_that_is_not_there_faults_once(dk: Dk) -> None:
+    dk.load(bytes.fromhex("10ee1007") + b"\0" * 12 + b"\x30\xbf\xfd\xe7", {3: 16, 6: 16})  # mrc p7, #0, r0, c0, c0, #0
+    dk.run()
+    assert dk.read(SCB + 0xD28) == 1 << 19, "CFSR.NOCP"
+    assert dk.chip.fault is None and dk.chip.nvic.active == [3]
+
+
 def test_it_says_who_it_is(dk: Dk) -> None:
     assert dk.read(SCB + 0xD00) == 0x410FC241
     assert dk.read(SCB + 0x004) == 1, "ICTR: 33 to 64 interrupts"
