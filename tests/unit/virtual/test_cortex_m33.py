@@ -184,6 +184,63 @@ def test_a_debugger_sees_the_secure_state() -> None:
         bus.write(DSCSR, 4, 0)
 
 
+def test_the_cycle_counter_needs_trace_and_no_key() -> None:
+    pico = started()
+    dwt = 0xE0001000
+    with pytest.raises(ModelFault, match="trace is off"):
+        pico.read(dwt)
+    pico.write(DEMCR, 1 << 24)
+    assert pico.read(dwt) >> 28 == 4 and not pico.read(dwt) >> 25 & 1  # comparators, and NOCYCCNT
+    pico.write(dwt + 4, 100)
+    pico.write(dwt, 1)
+    before = pico.chip.core.count
+    run_in_ram(pico, "00bf" * 50)
+    assert pico.read(dwt + 4) == 100 + pico.chip.core.count - before
+
+
+@pytest.mark.parametrize(
+    ("offset", "value"),
+    [
+        (0xD00, 0x411FD210), (0xD44, 0x210), (0xD60, 0x01141110), (0xD90, 8 << 8), (0xDD4, 8), (0xF40, 0x10110021),
+        (0xF44, 0x11000011), (0x004, 1), (0xFBC, 0x47702A04), (0xD14, 0x201),
+    ],
+)  # fmt: skip
+def test_it_says_who_it_is(offset: int, value: int) -> None:
+    """Cortex-M33 r1p0 with Security Extension, DSP, coprocessors, 8 MPU and SAU regions, FPv5-SP (ARM 100230)."""
+    assert _sleeping().read(0xE000E000 + offset) == value
+
+
+@pytest.mark.parametrize(("start", "address"), [(0x10000200, 0x10000202), (0x20000100, 0x20000104)])
+def test_a_breakpoint_may_be_in_flash_and_in_ram(start: int, address: int) -> None:
+    pico = started()
+    bus, chip = pico.chip.bus, pico.chip
+    chip.core.poke(0x20000100, b"\x00\xbf" * 8 + b"\xfe\xe7")
+    bus.debugger = True
+    bus.write(DHCSR, 4, 0xA05F0003)
+    bus.write(0xE0002008, 4, address | 1)
+    bus.write(0xE0002000, 4, 3)
+    chip.core.set(c.PC, start | 1)
+    bus.write(DHCSR, 4, 0xA05F0001)
+    for _ in range(3):
+        chip.advance(1000)
+    assert chip.halting.halted and chip.core.get(c.PC) == address
+
+
+@pytest.mark.parametrize("back", [0xFFFFFFB9, 0xFFFFFFFB, 0xFFFFFFF1])
+def test_a_return_that_is_not_one_to_the_secure_thread(back: int) -> None:
+    """The Non-secure state, a reserved bit, and a handler that is not there."""
+    pico = started()
+    chip, core = pico.chip, pico.chip.core
+    table = 0x20000800
+    core.poke(table, core.peek(XIP, 0x110))
+    core.poke(table + 4 * 11, (0x20000101).to_bytes(4, "little"))
+    core.poke(0x20000100, b"\x28\x47")  # bx r5
+    core.set(c.R[5], back)
+    chip.scb.value["VTOR"] = table
+    run_in_ram(pico, "00df")  # svc #0
+    assert chip.fault is not None and "does not fit" in str(chip.fault)
+
+
 def test_exceptions_nest_with_floating_point_and_come_back() -> None:
     """PendSV with the FPU in use: the extended frame, the EXC_RETURN of the Secure state, and the registers after it."""
     pico = started()

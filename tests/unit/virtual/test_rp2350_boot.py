@@ -9,7 +9,7 @@ import pytest
 from hil.standins.virtual.chip import core_registers as c
 
 from . import rp2350_programs as programs
-from .pico2 import ARM_SECURE, BLOCK, CODE, STACK, XIP, Pico2, behind_start, block, image, image_def, item
+from .pico2 import ARM_SECURE, BLOCK, CODE, STACK, XIP, Pico2, behind_start, block, image, image_def, item, started
 
 SLEEP = b"\x30\xbf\xfd\xe7"  # 1: wfi; b 1b
 SET_R7 = b"\x07\x27" + SLEEP  # movs r7, #7
@@ -99,6 +99,28 @@ def test_an_image_that_the_rom_does_not_start(blocks: bytes, why: str) -> None:
     pico = booted(data.ljust(CODE, b"\0") + SET_R7)
     assert why in refusal(pico) and refusal(pico).endswith("the chip waits in USB boot")
     assert pico.chip.clock.hz == 48_000_000 and not pico.chip.scb.value["DSCSR"] >> 16 & 1
+
+
+def test_a_reset_of_the_core_keeps_the_clocks_of_usb_boot() -> None:
+    """As after a debugger has flashed a new chip: clk_ref comes from PLL_USB and is divided by 2."""
+    pico = booted(b"")
+    data = image(SET_R7)
+    pico.chip.contents[: len(data)] = list(data)
+    pico.chip.core.code_changed()
+    pico.chip.reset()
+    pico.run()
+    assert pico.r(7) == 7 and (pico.chip.clock.hz, pico.chip.clocks.ref_hz()) == (48_000_000, 24_000_000)
+
+
+def test_a_started_chip_that_finds_no_image_restarts_into_usb_boot() -> None:
+    """The ROM does not set its USB clocks up over those of a program."""
+    pico = started()
+    pico.chip.contents[:] = 0xFF
+    pico.chip.core.code_changed()
+    pico.chip.reset()
+    pico.run()
+    assert refusal(pico).endswith("first 4096 bytes of the flash: the chip restarts into USB boot")
+    assert pico.chip.watchdog.value["REASON"] == 1 and pico.chip.clock.hz == 48_000_000
 
 
 def test_a_program_for_the_rp2040_is_not_started() -> None:

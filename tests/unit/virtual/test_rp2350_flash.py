@@ -189,6 +189,14 @@ def test_an_erase_before_the_exit_from_execute_in_place_is_a_fault(pico: Pico2) 
     assert "before flash_exit_xip" in str(pico.chip.fault)
 
 
+def test_the_routines_need_coprocessor_7(pico: Pico2) -> None:
+    """A program that switches the FPU on by writing CPACR, instead of setting bits in it, cannot call the ROM."""
+    pico.write(0xE000ED88, 0xF << 20)
+    programmed(pico, 0x10_0000, flush=True)
+    assert pico.read(0xE000ED28) == 1 << 19 and any("while CPACR.CP7 is off" in line for line in pico.log)
+    assert pico.chip.contents[0x10_0000] == 0xFF
+
+
 def test_the_maintenance_window_is_write_only(pico: Pico2) -> None:
     with pytest.raises(ModelFault, match="write only"):
         pico.read(0x18000000)

@@ -40,7 +40,7 @@ def running() -> Pico2:
 
 def blocks(chip: Pico2) -> dict[str, Block]:
     rp = chip.chip
-    found: list[Block] = [*rp._always, rp.resets, *rp.resets.held.values(), rp.access, rp.boot_ram]
+    found: list[Block] = [*rp._always, rp.psm, rp.resets, *rp.resets.held.values(), rp.access, rp.boot_ram]
     return {block.name: block for block in found}
 
 
@@ -186,11 +186,6 @@ def test_a_locked_timer_keeps_its_time(running: Pico2) -> None:
         with pytest.raises(ModelFault, match="while LOCKED is set"):
             running.write(TIMER0 + offset, 0)
     running.write(TIMER0 + 0x10, 5)  # an alarm is free
-
-
-def test_a_tick_changes_only_while_it_stands(running: Pico2) -> None:
-    with pytest.raises(ModelFault, match="the tick runs; clear its ENABLE first"):
-        running.write(TICKS + 0x1C, 6)
 
 
 def count_down(pico: Pico2, wdsel: int) -> None:

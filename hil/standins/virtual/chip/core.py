@@ -15,7 +15,7 @@ import unicorn
 from unicorn.unicorn_py3.unicorn import uclib
 
 from hil.standins.virtual.chip import block_hook
-from hil.standins.virtual.chip.core_registers import PC, XPSR, R, RegisterSet
+from hil.standins.virtual.chip.core_registers import PC, XPSR, RegisterSet
 from hil.standins.virtual.chip.count import MAX_REGIONS, MAY_UNMASK, STATE_LENGTH, Slot, Stop
 from hil.standins.virtual.chip.coverage import CoveredCode
 from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, RunEnd
@@ -167,22 +167,6 @@ class ArmCore(MappedMemories):
         """Return how many instructions a step executes; the lowest 1 in the mask of IT gives its number (A7.7.38)."""
         mask = opcode[0] & 0xF
         return 5 - (mask & -mask).bit_length() + 1 if opcode[1] == 0xBF and mask else 1
-
-    def aside(self, address: int, r0: int) -> int:
-        """Execute the one instruction at an address between two runs, with a value in r0; return r0 after it.
-
-        It leaves no trace but in the register that it changes: for registers that Unicorn has no number of.
-        """
-        kept, before = self._shared.copy(), [self.get(R[0]), self.get(PC)]
-        self.set(R[0], r0)
-        self.state[Slot.LIMIT], self.state[Slot.WATCH], self.state[Slot.FLAGS] = self.count + 1, 0, 0
-        self.state[Slot.AFTER_LAST] = self.state[Slot.FOLLOWED]
-        uclib.uc_emu_start(self.handle, address | 1, address + 4, 0, 0)
-        result = self.get(R[0])
-        self.set(R[0], before[0])
-        self.set(PC, before[1] | 1)
-        self._shared[:] = kept
-        return result
 
     def set_breakpoints(self, addresses: Addresses[int]) -> None:
         """Set the addresses of all breakpoints; runs end before the instruction there."""

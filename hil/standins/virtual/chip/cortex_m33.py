@@ -11,10 +11,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import debug
 from hil.standins.virtual.chip.bus import Bus
-from hil.standins.virtual.chip.core import ArmCore
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.nvic import SECURE_FAULT
 from hil.standins.virtual.chip.registers import Register
@@ -254,38 +252,6 @@ def identification() -> tuple[debug.Rom, debug.Rom]:
     scs = debug.Rom("SCS", 0xE000E000, debug.component_ids(PART, 0x9, _PRESENT | 0x2A04))
     table = {0: 0xFFF0F003, 4: 0xFFF02003, 8: 0xFFF03003, 12: 0xFFF01002} | debug.component_ids(0x4C9, 0x1)
     return scs, debug.Rom("ROM table", 0xE00FF000, table)
-
-
-class StackLimits:
-    """MSPLIM and PSPLIM of the Secure state, which Unicorn has no numbers of: instructions move them through r0.
-
-    Args:
-        core: the core.
-        code: address at which `CODE` stands in a memory that the program does not change.
-    """
-
-    # mrs r0, msplim; mrs r0, psplim; msr msplim, r0; msr psplim, r0
-    CODE = bytes.fromhex("eff30a80 eff30b80 80f30a88 80f30b88")
-
-    def __init__(self, core: ArmCore, code: int) -> None:
-        self._core, self._code = core, code
-
-    def read(self, process: bool) -> int:
-        """Return the limit of the main stack, or of the process stack."""
-        return self._core.aside(self._code + 4 * process, 0)
-
-    def write(self, main: int, process: int) -> None:
-        """Set both limits."""
-        self._core.aside(self._code + 8, main)
-        self._core.aside(self._code + 12, process)
-
-    def attach(self, machine: Machine) -> None:
-        """Let exceptions and the debugger of a machine see the limits; the registers of the other state read as 0."""
-        core, special = self._core, machine.halting.special
-        machine.exceptions.stack_limit = self.read
-        special |= dict.fromkeys((24, 25, 30, 31), lambda: 0)
-        special |= {26: lambda: core.get(c.MSP), 27: lambda: core.get(c.PSP)}
-        special |= {28: lambda: self.read(False), 29: lambda: self.read(True)}
 
 
 def private_peripherals(machine: Machine) -> SystemControlBlock:

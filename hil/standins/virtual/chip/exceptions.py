@@ -19,6 +19,7 @@ BASIC, EXTENDED = 0x20, 0x68
 THUMB = 1 << 24
 ALIGNED = 1 << 9  # xPSR bit 9 of a stacked frame: the stack pointer was moved by 4
 IT_BITS = 0x0600FC00
+_LOWEST_RETURN = 0xFFFFFFE0  # on Armv8-M: to the Secure state
 _EXC_RETURN = 0xFFFFFFE1  # with bits 2 (process stack), 3 (thread mode), 4 (basic frame) to be set
 
 
@@ -107,7 +108,8 @@ class Exceptions:
         if not self._nvic.leave(ending):
             raise ModelFault(f"return from exception {ending}, which is not active")
         basic, to_thread, on_psp = bool(target & 0x10), bool(target & 8), bool(target & 4)
-        if to_thread == bool(self._nvic.active) or (on_psp and not to_thread) or target & 3 != 1:
+        wrong_bits = target & 3 != 1 or target < _LOWEST_RETURN
+        if to_thread == bool(self._nvic.active) or (on_psp and not to_thread) or wrong_bits:
             raise ModelFault(f"exception return 0x{target:08X} does not fit {len(self._nvic.active)} active exceptions")
         if ending != NMI:
             self._core.set(c.FAULTMASK, 0)

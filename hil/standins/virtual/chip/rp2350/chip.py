@@ -17,12 +17,10 @@ from unicorn.arm_const import UC_CPU_ARM_CORTEX_M33
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.core_spec import CoreSpec
-from hil.standins.virtual.chip.cortex_m33 import StackLimits, private_peripherals
+from hil.standins.virtual.chip.cortex_m33 import private_peripherals
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.line_uart import LineWiring
 from hil.standins.virtual.chip.machine import Chip
-from hil.standins.virtual.chip.memories import PhysicalMemory
-from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.rp2.apb import Alias, ApbBlock
 from hil.standins.virtual.chip.rp2.dma import ReceiveRequest
 from hil.standins.virtual.chip.rp2.pins import FUNC_UART, IoBank, Pads
@@ -30,6 +28,7 @@ from hil.standins.virtual.chip.rp2.pl011 import Pl011
 from hil.standins.virtual.chip.rp2.resets import Psm, Resets
 from hil.standins.virtual.chip.rp2350 import bootram, rom
 from hil.standins.virtual.chip.rp2350.accessctrl import AccessControl
+from hil.standins.virtual.chip.rp2350.address_map import MAINTENANCE_SIZE, MEMORIES, PERIPHERALS, SRAM_SIZE, XIP_WINDOWS
 from hil.standins.virtual.chip.rp2350.clocks import Rp2350Clocks
 from hil.standins.virtual.chip.rp2350.coprocessor import NUMBER as REDUNDANCY
 from hil.standins.virtual.chip.rp2350.coprocessor import RedundancyCoprocessor
@@ -47,8 +46,10 @@ from hil.standins.virtual.chip.rp2350.sio import (
     STATUS,
     Rp2350Sio,
 )
+from hil.standins.virtual.chip.rp2350.sysinfo import SysInfo
 from hil.standins.virtual.chip.rp2350.ticks import Rp2350Timer, Ticks
 from hil.standins.virtual.chip.rp2350.watchdog import Rp2350Watchdog
+from hil.standins.virtual.chip.stack_limits import StackLimits
 from hil.standins.virtual.chip.w25q import W25Q
 
 # 52 interrupts and 4 bits of priority (pico-sdk, hardware_regs intctrl.h, and CMSIS RP2350.h).
@@ -56,38 +57,10 @@ CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M33, interrupts=52, priority_bits=4, boot_address=0, reset_hz=ROSC_HZ,
     private=private_peripherals,
 )  # fmt: skip
-FLASH_SIZE, SRAM_SIZE = 0x400000, 520 * 1024
-# Windows of the flash: cached, uncached, and uncached without address translation (4.4, 12.14.4).
-_XIP = {"xip": 0x10000000, "xip_nocache": 0x14000000, "xip_notranslate": 0x1C000000}
-MEMORIES = (
-    PhysicalMemory("rom", 0x00000000, rom.SIZE, writable=False),
-    *(
-        PhysicalMemory(name, base, FLASH_SIZE, writable=False, alias="" if name == "xip" else "xip")
-        for name, base in _XIP.items()
-    ),
-    PhysicalMemory("sram", 0x20000000, SRAM_SIZE),  # striped banks 0 to 7, and banks 8 and 9 at 0x20080000
-    PhysicalMemory("bootram", bootram.BASE, bootram.SIZE),
-)
-PERIPHERALS = (
-    (0x40000000, bootram.BASE - 0x40000000), (bootram.BASE + bootram.SIZE, 0x20000 - bootram.SIZE),
-    (0x40100000, 0x68000), (0x50000000, 0x4000), (0x18000000, CacheMaintenance.SIZE), (0xD0000000, 0x1000),
-    (0xE0000000, 0x00100000),
-)  # fmt: skip
 TIMER_IRQS, DMA_IRQ, UART0_IRQ, TX_PIN, RX_PIN = (0, 4), 10, 33, 0, 1
 DREQ_UART0_RX, UART0 = 29, 0x40070000
 _STACK_LIMIT_CODE = 0x500  # in the ROM
 _PROC0 = 1 << STAGES.index("PROC0")
-
-
-class SysInfo(ApbBlock):
-    """Chip identification (10.1.7): RP2350, version A2, in the package with 60 pins."""
-
-    REGISTERS = (
-        Register("CHIP_ID", 0x0, "STOP_BIT:0/r MANUFACTURER:1-11/r PART:12-27/r REVISION:28-31/r", 0x20004927),
-        Register("PACKAGE_SEL", 0x4, "PACKAGE:0/r", 1),
-        Register("PLATFORM", 0x8, "FPGA:0/r ASIC:1/r HDLSIM:2/r BATCHSIM:3/r GATESIM:4/r", 2),
-        Register("GITREF_RP2350", 0x14, "GITREF:0-31/r"),
-    )
 
 
 class Rp2350(Chip):
@@ -127,7 +100,7 @@ class Rp2350(Chip):
         })  # fmt: skip
         self.psm = Psm(0x40018000, STAGES)
         self._always: list[ApbBlock] = [
-            self.rosc, self.xosc, self.clocks, self.psm, self.watchdog, self.ticks, self.qmi, self.xip_control,
+            self.rosc, self.xosc, self.clocks, self.watchdog, self.ticks, self.qmi, self.xip_control,
         ]  # fmt: skip
         self._attach()
         self._rom = rom.Rp2350BootRom(self)
@@ -149,14 +122,14 @@ class Rp2350(Chip):
         return self.uart0
 
     def _attach(self) -> None:
-        for block in (*self._always, self.resets, *self.resets.held.values()):
+        for block in (*self._always, self.psm, self.resets, *self.resets.held.values()):
             self.bus.attach(block, 0x1000)
             for number in (1, 2, 3):
                 self.bus.attach(Alias(block, number), 0x1000)
         for target in (self.sio, self.access):
             self.bus.attach(target, 0x1000)
         self.bus.attach(self.boot_ram, 0x30, 0x800)
-        self.bus.attach_area(CacheMaintenance(partial(self.note_stale_cache, False)), CacheMaintenance.SIZE)
+        self.bus.attach_area(CacheMaintenance(partial(self.note_stale_cache, False)), MAINTENANCE_SIZE)
         self.sources += [*self.timers, self.uart0, self.watchdog]
 
     def _wire_clocks(self, crystal_hz: int) -> None:
@@ -193,10 +166,15 @@ class Rp2350(Chip):
         self.sio = Rp2350Sio(self.bank, self.pads, lambda pin, level: on_pin("GP", pin, level, self.clock.now))
 
     def _wire_flash(self) -> None:
-        self._closed: dict[str, str] = dict.fromkeys(_XIP, "")
+        self._closed: dict[str, str] = dict.fromkeys(XIP_WINDOWS, "")
         self._stale = False
         self.flash = W25Q(
-            self.clock, self.core.bytes["xip"], _XIP["xip"], self.flash_power, self.flash_cells, self.core.code_changed
+            self.clock,
+            self.core.bytes["xip"],
+            XIP_WINDOWS["xip"],
+            self.flash_power,
+            self.flash_cells,
+            self.core.code_changed,
         )
         self.qmi = Qmi(self.clock, self.clocks.sys_hz, self.flash, self.qspi_unconnected, self.window_changed)
         self.xip_control = XipControl()
@@ -261,7 +239,7 @@ class Rp2350(Chip):
     def window_changed(self) -> None:
         """Open or close the windows of the flash."""
         reason = self.qmi.closed_reason()
-        for name in _XIP:
+        for name in XIP_WINDOWS:
             closed = reason
             if closed is None and self._stale and name == "xip":
                 closed = "the cache may hold bytes from before an erase or program of the flash; call flash_flush_cache"
@@ -276,8 +254,9 @@ class Rp2350(Chip):
         self._limits.write(limit, 0)
 
     def power_on(self) -> None:
-        """Reset everything: power-on (7.2)."""
+        """Reset everything: power-on (7.2). PSM keeps its registers at every other reset."""
         self.watchdog.power_on()
+        self.psm.reset()
         self._power_on_wanted = True
         self.reset()
 
@@ -304,14 +283,22 @@ class Rp2350(Chip):
         self._limits.write(0, 0)
 
     def _handle_undefined(self) -> None:
-        if not self._rom.call(self.core.get(c.PC)):
+        """Run a routine of the boot ROM; all but its start use coprocessor 7, which a program may have switched off."""
+        pc = self.core.get(c.PC)
+        if self._rom.is_function(pc) and not self._is_on(REDUNDANCY):
+            self.log("a routine of the boot ROM is called while CPACR.CP7 is off")
+            self.faults.usage("NOCP")
+        elif not self._rom.call(pc):
             super()._handle_undefined()
+
+    def _is_on(self, coprocessor: int) -> bool:
+        return coprocessor < 8 and self.scb.value["CPACR"] >> 2 * coprocessor & 3 == 3
 
     def _handle_coprocessor(self) -> None:
         pc = self.core.get(c.PC)
         first, second = (int.from_bytes(self.core.peek(pc + i, 2), "little") for i in (0, 2))
         number = second >> 8 & 0xF
-        enabled = number < 8 and self.scb.value["CPACR"] >> 2 * number & 3 == 3
+        enabled = self._is_on(number)
         if enabled and number != REDUNDANCY:
             raise ModelFault(f"coprocessor {number} is used, which this model does not have")
         if enabled and self.redundancy.execute(first << 16 | second):

@@ -257,8 +257,6 @@ class CacheMaintenance(Block):
         changed: called after a write, because the cache no longer holds old bytes.
     """
 
-    SIZE = 0x04000000
-
     def __init__(self, changed: Callable[[], None]) -> None:
         super().__init__("XIP maintenance", 0x18000000)
         self._written = changed

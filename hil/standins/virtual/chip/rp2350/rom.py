@@ -15,14 +15,15 @@ from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.host_routines import HostRoutines
 from hil.standins.virtual.chip.rp2350 import bootram
+from hil.standins.virtual.chip.rp2350.address_map import ROM_SIZE
 from hil.standins.virtual.chip.rp2350.picobin import Image, NoImage, find_image
+from hil.standins.virtual.chip.rp2350.usb_boot import set_usb_boot_clocks
 from hil.standins.virtual.chip.rp2350.xip_setup import SIZE as SETUP_SIZE
 from hil.standins.virtual.chip.rp2350.xip_setup import xip_setup
 
 if TYPE_CHECKING:
     from hil.standins.virtual.chip.rp2350.chip import Rp2350
 
-SIZE = 0x8000
 XIP = 0x10000000
 WAIT = 0x1F0  # address at which a chip without an image waits
 _ENTRIES, _TABLE, _POINTERS = 0x200, 0x300, 0x400
@@ -35,6 +36,9 @@ _COMMANDS = (0x03, 0x0B, 0xBB, 0xEB)  # bootrom_xip_mode_t
 _MAGIC = 0xB007C0D3  # VECTORED_BOOT_MAGIC, REBOOT_TO_MAGIC_PC
 _NORMAL, _BOOTSEL, _PC_SP = 0, 2, 0xD  # types of restart
 _TYPE, _NO_RETURN = 0xF, 0x100
+_SHORT_MS = 10  # BOOTROM_SHORT_REBOOT_MS
+_NO_USB_BOOT = 1  # BOOT_ONCE_NSBOOT_API_DISABLED, in WRITE_ONCE0
+_UP_TO_ROSC = 7  # of PSM_WDSEL
 _INVALID_ARGUMENT = -5 & 0xFFFFFFFF
 _COPROCESSOR_7 = 3 << 14  # CPACR
 _SETUP_MS = 2  # of virtual time, of the order of what the search for an image takes
@@ -63,9 +67,13 @@ class Rp2350BootRom(HostRoutines):
                 self._named[code] = _ENTRIES + 4 * number | 1
         self._data = {b"XF": _POINTERS, b"FD": _POINTERS + 4}
 
+    def is_function(self, address: int) -> bool:
+        """Return whether a routine that programs call stands at an address."""
+        return address in self._routines and address != _ENTRIES
+
     def image(self) -> bytes:
         """Return the bytes of the ROM: vectors, the words at 0x10, the table, one UDF for each routine."""
-        rom = bytearray(SIZE)
+        rom = bytearray(ROM_SIZE)
         boot, look_up, look_up_entry = (_ENTRIES + 4 * i | 1 for i in range(3))
         struct.pack_into("<4I", rom, 0, _INVALID_STACK, boot, WAIT | 1, WAIT | 1)
         rom[0x10:0x14] = b"Mu" + bytes([2, 2])
@@ -116,7 +124,7 @@ class Rp2350BootRom(HostRoutines):
         chip, core = self._chip, self._core
         setup = xip_setup(0xEB, _FAST)
         core.poke(bootram.BASE, setup.ljust(SETUP_SIZE, b"\0"))
-        chip.boot_ram.value["WRITE_ONCE0"] |= 1
+        chip.boot_ram.value["WRITE_ONCE0"] |= _NO_USB_BOOT
         chip.scb.value["VTOR"] = image.vectors
         chip.set_stack_limit(image.limit)
         core.set(c.SP, image.stack & ~3)
@@ -124,23 +132,23 @@ class Rp2350BootRom(HostRoutines):
         core.set(c.PC, image.entry | 1)
 
     def _wait(self, why: str) -> None:
-        """Wait in USB boot, in the Non-secure state, with clk_sys from PLL_USB at 48 MHz (varm_nsboot.c)."""
-        self._chip.log(f"boot ROM: {why}: the chip waits in USB boot")
-        write = self._chip.bus.write
-        for address, value in ((0x40048000, 0xFABAA0), (0x40010030, 0), (0x4001303C, 1)):
-            write(address, 4, value)
-        self._chip.clock.wait_until(self._chip.clock.now + 10**10)
-        if not self._chip.pll_usb.hz:
-            for address, value in (
-                (0x40022000, 1 << 15), (0x40023000, 1 << 15), (0x40058008, 100), (0x4005800C, 5 << 16 | 5 << 12),
-                (0x4005B004, 0x21),
-            ):  # fmt: skip
-                write(address, 4, value)
-            self._chip.clock.wait_until(self._chip.clock.now + 10**9)
-            write(0x4005B004, 4, 0x08)
-        for address, value in ((0x40010030, 2), (0x4001003C, 1 << 5), (0x4001203C, 1)):
-            write(address, 4, value)
-        self._chip.scb.value["DSCSR"] &= ~(1 << 16)
+        """Wait in USB boot, in the Non-secure state.
+
+        After a reset that has not reset the clocks or the boot RAM, the ROM first restarts the chip by the watchdog
+        (varm_boot_path.c, before s_varm_crit_nsboot_start).
+        """
+        chip = self._chip
+        partly = chip.watchdog.value["REASON"] and not chip.psm.value["WDSEL"] & _UP_TO_ROSC
+        if partly or chip.clocks.value["CLK_REF_CTRL"] or chip.boot_ram.value["WRITE_ONCE0"] & _NO_USB_BOOT:
+            chip.log(f"boot ROM: {why}: the chip restarts into USB boot")
+            self._arm_watchdog(_BOOTSEL, _SHORT_MS, 0, 0)
+        else:
+            chip.log(f"boot ROM: {why}: the chip waits in USB boot")
+            set_usb_boot_clocks(
+                lambda address, value: chip.bus.write(address, 4, value),
+                lambda ps: chip.clock.wait_until(chip.clock.now + ps),
+            )
+            chip.scb.value["DSCSR"] &= ~(1 << 16)
         self._core.set(c.SP, bootram.BASE + bootram.SIZE)
         self._core.set(c.LR, WAIT)
         self._core.set(c.PC, WAIT | 1)
@@ -231,6 +239,13 @@ class Rp2350BootRom(HostRoutines):
         if kind not in (_NORMAL, _BOOTSEL, _PC_SP) or flags & ~(_TYPE | _NO_RETURN | 0x30):
             self.returns(_INVALID_ARGUMENT)
             return
+        self._arm_watchdog(kind, delay, first, second)
+        self.returns(0)
+        if flags & _NO_RETURN:
+            self._core.set(c.PC, WAIT | 1)
+
+    def _arm_watchdog(self, kind: int, delay: int, first: int, second: int) -> None:
+        """Let the watchdog restart the chip after `delay` milliseconds, with what is to be started in its registers."""
         value, write = self._chip.watchdog.value, self._chip.bus.write
         write(0x400D8000, 4, 0)
         write(0x40018008, 4, 0x1FFFFFE)
@@ -244,6 +259,3 @@ class Rp2350BootRom(HostRoutines):
             write(0x40108034, 4, 12)
             write(0x40108030, 4, 1)
         write(0x400D8000, 4, 1 << 30)
-        self.returns(0)
-        if flags & _NO_RETURN:
-            self._core.set(c.PC, WAIT | 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.fault import ModelFault
@@ -36,12 +35,8 @@ class Ticks(ApbBlock):
         super().__init__("TICKS", 0x40108000)
         self._ref_hz = ref_hz
         for name in NAMES:
-            self.on_write(f"{name}_CTRL", then=changed)
-            self.on_write(f"{name}_CYCLES", then=changed, held=partial(self._runs, name))
+            self.on_write(f"{name}_CTRL", f"{name}_CYCLES", then=changed)
             self._readers[f"{name}_CTRL"] = lambda value, name=name: value | bool(self.hz(name)) << 1
-
-    def _runs(self, name: str) -> str:
-        return "the tick runs; clear its ENABLE first" if self.value[f"{name}_CTRL"] else ""
 
     def hz(self, name: str) -> int:
         """Return the frequency of a tick in Hz, or 0 while it is stopped."""
