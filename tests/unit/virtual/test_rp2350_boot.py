@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import struct
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hil.standins.virtual.chip import core_registers as c
+from hil.standins.virtual.chip.rp2350.picobin import NoImage, find_image
 
 from . import rp2350_programs as programs
 from .pico2 import ARM_SECURE, BLOCK, CODE, STACK, XIP, Pico2, behind_start, block, image, image_def, item, started
@@ -123,6 +127,23 @@ def test_a_started_chip_that_finds_no_image_restarts_into_usb_boot() -> None:
     assert pico.chip.watchdog.value["REASON"] == 1 and pico.chip.clock.hz == 48_000_000
 
 
+WORDS = st.sampled_from([
+    0xFFFFDED3, 0xAB123579, 0x10210142, 0x000001FF, 0x000003FF, 0x00000244, 0x00000103, 0x8000007E, 0, 4, 8, 16, 64,
+    0xFFFFFFF0, 0x80000000, XIP, XIP + CODE | 1, STACK,
+])  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=60), st.integers(0, 20))
+def test_any_contents_are_an_image_or_refused_with_a_reason(words: list[int], gap: int) -> None:
+    flash = b"\0" * 4 * gap + struct.pack(f"<{len(words)}I", *words)
+    try:
+        found = find_image(flash.ljust(0x1100, b"\xff"), XIP)
+    except NoImage as why:
+        assert str(why)
+    else:
+        assert 0xFFFFDED3 in words and 0x10210142 in words and found.limit >= 0
+
+
 def test_a_program_for_the_rp2040_is_not_started() -> None:
     assert "no block begins" in refusal(booted(b"\0" * 0x100 + struct.pack("<2I", STACK, XIP + 0x200 | 1)))
 
@@ -149,3 +170,15 @@ def test_a_restart_to_a_vector() -> None:
 
 def test_an_unknown_restart_is_refused() -> None:
     assert rebooted(0x107).r(6) == -5 & 0xFFFFFFFF
+
+
+def test_a_power_cycle_starts_the_image_anew() -> None:
+    pico = started(programs.MARKER)
+    chip, rng = pico.chip, np.random.default_rng(4)
+    chip.watchdog.value["SCRATCH0"] = 7
+    before = bytes(chip.core.peek(0x20040000, 64))
+    for on in (False, True):
+        chip.switch(on, rng)
+    assert chip.watchdog.value["SCRATCH0"] == 0 and bytes(chip.core.peek(0x20040000, 64)) != before
+    pico.run()
+    assert chip.fault is None and [edge[2] for edge in pico.edges] == [1, 0, 1, 0] * 2
