@@ -24,6 +24,7 @@ from hil.trial import TrialSpec
 
 SLOTS = {  # where they begin, and the erase or programming in the middle of the tensors of the second checkpoint
     "stm32h7b3": (0x0818_0000, 90), "stm32f746": (0x0808_0000, 345), "nrf52840": (0x000C_0000, 345), "rp2040": (0x1018_0000, 9),
+    "rp2350": (0x1038_0000, 9),
 }  # fmt: skip
 SLOTS_AT, _ = SLOTS["stm32h7b3"]
 WHAT = {"board": "stm32h7b3", "network": "lenet5-tflite", "method": "last-layer"}

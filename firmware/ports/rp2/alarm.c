@@ -7,9 +7,9 @@
 static volatile bool rung;
 
 void alarm_handler(void) {
-    TIMER_INTR = 1u << SLEEP_ALARM;
-    (void)TIMER_INTR; /* the write has arrived: the interrupt does not come again */
     rung = true;
+    TIMER_INTR = 1u << SLEEP_ALARM;
+    (void)TIMER_INTR; /* the write has arrived: the interrupt does not come again (ARM AN321, memory barriers) */
 }
 
 void port_sleep_ms(uint32_t ms) {

@@ -17,6 +17,7 @@ TIME = {"clock by the host", "cycle counter"}  # virtual time is not the host's
 NO_SUPPLY = {"supply"}
 VIRTUAL = {
     "stm32h7b3": TIME, "stm32f746": TIME | NO_SUPPLY, "nrf52840": TIME | NO_SUPPLY, "rp2040": TIME | NO_SUPPLY,
+    "rp2350": TIME | NO_SUPPLY,
     "imxrt1062": TIME | NO_SUPPLY | {CheckpointSlot.name},
 }  # fmt: skip
 ON_QEMU = TIME | NO_SUPPLY | {
