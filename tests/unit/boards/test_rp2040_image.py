@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from rp2040_agent import Pico
+from rp2_agent import Pico
 
 from hil import boards
 from hil.images import image_of

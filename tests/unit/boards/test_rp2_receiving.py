@@ -1,24 +1,30 @@
-"""How the committed image of the rp2040 receives: by the FIFO, stretches of the DMA and an alarm, without loss at the full rate of the line."""
+"""How the committed images of rp2040 and rp2350 receive: by the FIFO, stretches of the DMA and an alarm, without loss at the full rate of the line."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rp2040_agent import Pico
+from rp2_agent import Pico
 
 from hil.link.frames import LinkFrame, parse
 from hil.link.messages import decode, description, encode
 
 BYTE_PS = 10 * 10**12 // 921_600
-DMA_CTRL, BUSY, ARMED = 0x5000_0010, 1 << 24, 0x4005_4020
+DMA_CTRL = 0x5000_0010
+BUSY, ARMED = {"rp2040": 1 << 24, "rp2350": 1 << 26}, {"rp2040": 0x4005_4020, "rp2350": 0x400B_0020}
 ECHO = description().requests["echo"]
 
 
+@pytest.fixture(scope="module", params=["rp2040", "rp2350"])
+def board(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def pico() -> Pico:
+def pico(board: str) -> Pico:
     """With the agent greeted; its requests are numbered from 1 on."""
-    pico = Pico()
+    pico = Pico(board)
     pico.hello()
     pico.sent.clear()
     return pico
@@ -46,9 +52,9 @@ def asker(pico: Pico) -> Asker:
     return Asker(pico)
 
 
-def at_rest(pico: Pico) -> bool:
+def at_rest(board: str, pico: Pico) -> bool:
     """Whether the FIFO is the core's again and no alarm is to come."""
-    return not pico.chip.bus.read(DMA_CTRL, 4) & BUSY and pico.chip.bus.read(ARMED, 4) == 0
+    return not pico.chip.bus.read(DMA_CTRL, 4) & BUSY[board] and pico.chip.bus.read(ARMED[board], 4) == 0
 
 
 def run_until(pico: Pico, until: int) -> None:
@@ -68,13 +74,13 @@ def payload(size: int) -> bytes:
 @pytest.mark.parametrize(
     "zeros", [*range(40), 63, 64, 65, 111, 112, 113, 128, 239, 240, 241, 495, 496, 497, 1007, 1024, 1100]
 )
-def test_a_burst_of_any_length_is_heard_to_its_end(asker: Asker, zeros: int) -> None:
+def test_a_burst_of_any_length_is_heard_to_its_end(board: str, asker: Asker, zeros: int) -> None:
     """Zeros before a request mean nothing (docs/link.md): with them the end of the burst comes to lie anywhere in FIFO and stretches."""
     data = payload(zeros % 5)
     asker.pico.chip.uart0.feed(bytes(zeros) + asker.request(data))
     asker.pico.rest()
     assert asker.replies() == [data]
-    assert at_rest(asker.pico)
+    assert at_rest(board, asker.pico)
 
 
 @settings(max_examples=40, deadline=None)
@@ -82,7 +88,9 @@ def test_a_burst_of_any_length_is_heard_to_its_end(asker: Asker, zeros: int) -> 
     st.lists(st.integers(0, 700), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(1, 900), st.integers(0, 700)), max_size=6),
 )
-def test_silences_anywhere_lose_nothing(asker: Asker, sizes: list[int], cuts: list[tuple[int, int]]) -> None:
+def test_silences_anywhere_lose_nothing(
+    board: str, asker: Asker, sizes: list[int], cuts: list[tuple[int, int]]
+) -> None:
     """Requests in pieces, with silences of up to 700 byte times between: all are answered, in order."""
     sent = [payload(size) for size in sizes]
     for data in sent:
@@ -94,7 +102,7 @@ def test_silences_anywhere_lose_nothing(asker: Asker, sizes: list[int], cuts: li
             run_until(asker.pico, until)
         asker.pico.rest()
     assert asker.replies() == sent
-    assert at_rest(asker.pico)
+    assert at_rest(board, asker.pico)
 
 
 def test_a_stream_at_the_full_rate_wakes_the_core_a_few_times_a_kilobyte(asker: Asker) -> None:

@@ -1,4 +1,4 @@
-"""The committed image of the rp2040 on the emulated chip, without a virtual board around it."""
+"""The committed images of rp2040 and rp2350 on their emulated chips, without a virtual board around them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,27 @@ from hil.link.frames import LinkFrame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip.machine import Pace
 from hil.standins.virtual.chip.rp2040.chip import Rp2040
+from hil.standins.virtual.chip.rp2350.chip import Rp2350
 
 
 class Pico:
     """The emulated chip with the committed image in its flash."""
 
-    def __init__(self) -> None:
+    chip: Rp2040 | Rp2350
+
+    def __init__(self, board: str = "rp2040") -> None:
         self.sent = bytearray()
         self.log: list[str] = []
-        baud = boards.load("rp2040").baud
-        self.chip = Rp2040(np.random.default_rng(1), self.sent.append, lambda *_: None, self.log.append, baud)
+        kind = {"rp2040": Rp2040, "rp2350": Rp2350}[board]
+        self.chip = kind(
+            np.random.default_rng(1),
+            self.sent.append,
+            lambda *_: None,
+            self.log.append,
+            boards.load(board).baud,
+        )
         self.chip.flash.array[:] = 0xFF
-        for address, data in image_of("rp2040").segments:
+        for address, data in image_of(board).segments:
             start = address - 0x1000_0000
             self.chip.flash.array[start : start + len(data)] = np.frombuffer(data, np.uint8)
         self.chip.core.code_changed()
