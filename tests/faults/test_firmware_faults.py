@@ -44,11 +44,12 @@ def run(board: str, defect: str, folder: Path, factory: pytest.TempPathFactory) 
         ("stm32h7b3", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)"),
         pytest.param("stm32h7b3", ARM_STATE, r"UsageFault \(CFSR 0x00020000: INVSTATE\)", marks=NIGHTLY),
         pytest.param("rp2040", TRAP, r"HardFault \(an ARMv6-M core does not report the cause\)", marks=NIGHTLY),
+        pytest.param("rp2350", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)", marks=NIGHTLY),
         pytest.param(
             "mps2-an386", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)", marks=NIGHTLY
         ),  # on QEMU, which has no probe
     ],
-    ids=["h7-trap", "h7-arm-state", "pico-trap", "qemu-trap"],
+    ids=["h7-trap", "h7-arm-state", "pico-trap", "pico-2-trap", "qemu-trap"],
 )
 def test_a_fault_is_named_with_its_place(
     board: str, defect: str, words: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory

@@ -16,12 +16,13 @@ from hil.targets.chip_found import ChipFound
 from hil.targets.probe import DEADLINES_S, Probe
 from hil.targets.probe_process import ProbeProcess
 
-BOARDS = ("imxrt1062", "nrf52840", "rp2040", "stm32f746", "stm32h7b3")
+BOARDS = ("imxrt1062", "nrf52840", "rp2040", "rp2350", "stm32f746", "stm32h7b3")
 # CPUID and DPIDR of the virtual chips: those of the catalogue's silicon as far as manuals and pyOCD give them.
 FOUND = {
     "imxrt1062": "Cortex-M7, CPUID 0x411FC271, DPIDR 0x0BD11477",
     "nrf52840": "Cortex-M4, CPUID 0x410FC241, DPIDR 0x2BA01477",
     "rp2040": "Cortex-M0+, CPUID 0x410CC601, DPIDR 0x0BC12477",
+    "rp2350": "Cortex-M33, CPUID 0x411FD210, DPIDR 0x4C013477",
     "stm32f746": "Cortex-M7, CPUID 0x410FC271, DPIDR 0x5BA02477",
     "stm32h7b3": "Cortex-M7, CPUID 0x411FC271, DPIDR 0x6BA02477",
 }
