@@ -35,6 +35,14 @@ class Channel:
 
 
 @dataclass
+class Element:
+    """What an optimizer keeps of a trained weight or bias: a velocity v, or moments m and v."""
+
+    m: np.float32 = ZERO
+    v: np.float32 = ZERO
+
+
+@dataclass
 class Sums:
     """What a step gathers for a trained layer: G of weights and biases, and the channels that a sample kept."""
 
@@ -93,6 +101,8 @@ class PlainFqt:
         self.first, self.last_weighted = self.trained[0], weighted[-1]
         self.largest_loss = ZERO
         self.statistics = {i: [Channel() for _ in range(layers[i].channels)] for i in self.trained}
+        self.elements: dict[tuple[int, str, int], Element] = {}  # by layer, weight or bias, and place
+        self.p1 = self.p2 = ONE
         self.ranges: dict[tuple[int, int], Range] = {}
 
     @property
@@ -140,6 +150,7 @@ class PlainFqt:
         if failure is not None:
             raise failure
         moved = copy.deepcopy(self.network)
+        self.p1, self.p2 = self.p1 * F32(self.settings.beta1), self.p2 * F32(self.settings.beta2)
         for i in self.trained:
             self._move(i, moved.layers[i], len(images))
         for i in self.ranged:
@@ -198,6 +209,10 @@ class PlainFqt:
             square = (c * c) * (float_of(sum(one * one for one in g)) / size)
         else:
             mean, square = total(g) / size, total([one * one for one in g]) / size
+        self._take(channel, mean, square)
+
+    def _take(self, channel: Channel, mean: np.float32, square: np.float32) -> None:
+        """Move the statistics of a channel by a mean and a mean square."""
         mean, square = held(mean, -LARGEST_MEAN, LARGEST_MEAN), min(square, LARGEST_SQUARE)
         channel.count = min(channel.count + 1, MOST_SAMPLES)
         a = max(F32(self.settings.statistics_momentum), ONE / F32(channel.count))
@@ -207,26 +222,45 @@ class PlainFqt:
     def _differences(self, index: int, samples: int) -> tuple[Floats, Floats]:
         """Return d of weights and biases of a layer (section 6)."""
         settings, layer, sums = self.settings, self.network.layers[index], self.sums[index]
-        eta, u = F32(settings.eta), ONE if settings.gradient == "sum" else ONE / F32(samples)
+        factor = F32(settings.eta) if settings.optimizer == "sgd" else ONE
+        u = ONE if settings.gradient == "sum" else ONE / F32(samples)
         d, d_bias = [ZERO] * len(layer.weights), [ZERO] * layer.channels
         for o in sums.kept:
             places = [k for k in range(len(layer.weights)) if layer.channel(k) == o]
-            d_bias[o] = eta * (u * sums.bias[o])
-            if settings.standardise == "off":
-                for k in places:
-                    d[k] = eta * (u * sums.weights[k])
-                continue
-            if settings.standardise == "running":
-                channel = self.statistics[index][o]
-                mean, variance = channel.mean, channel.square - channel.mean * channel.mean
-            else:
-                h = [held(u * sums.weights[k], -LARGEST_MEAN, LARGEST_MEAN) for k in places]
-                mean = total(h) / F32(len(h))
-                variance = total([one * one for one in h]) / F32(len(h)) - mean * mean
-            r = eta / (sqrt32(held(variance, 0, LARGEST_SQUARE)) + F32(settings.epsilon))
-            for k in places:
-                d[k] = r * (u * sums.weights[k] - mean)
+            d_bias[o] = self._optimized((index, "bias", o), factor * (u * sums.bias[o]))
+            g = [u * sums.weights[k] for k in places]
+            mean, r = ZERO, factor
+            if settings.standardise != "off":
+                mean, variance = self._mean_and_variance(self.statistics[index][o], g)
+                r = factor / (sqrt32(held(variance, 0, LARGEST_SQUARE)) + F32(settings.epsilon))
+            for k, one in zip(places, g, strict=True):
+                d[k] = self._optimized((index, "weight", k), r * (one - mean))
         return d, d_bias
+
+    def _mean_and_variance(self, channel: Channel, g: Floats) -> tuple[np.float32, np.float32]:
+        """Return M and V of a channel whose gradients are g."""
+        h = [held(one, -LARGEST_MEAN, LARGEST_MEAN) for one in g]
+        mean, square = total(h) / F32(len(h)), total([one * one for one in h]) / F32(len(h))
+        if self.settings.standardise == "accumulated":
+            self._take(channel, mean, square)
+        if self.settings.standardise != "batch":
+            mean, square = channel.mean, channel.square
+        return mean, square - mean * mean
+
+    def _optimized(self, which: tuple[int, str, int], e: np.float32) -> np.float32:
+        """Return d of an element from what the gradient says."""
+        settings, eta, kept = self.settings, F32(self.settings.eta), self.elements.setdefault(which, Element())
+        if settings.optimizer == "sgd":
+            return e
+        beta1, beta2 = F32(settings.beta1), F32(settings.beta2)
+        if settings.optimizer == "momentum":
+            kept.v = held(beta1 * kept.v + e, -LARGEST_MEAN, LARGEST_MEAN)
+            return eta * kept.v
+        h = held(e, -LARGEST_MEAN, LARGEST_MEAN)
+        kept.m = beta1 * kept.m + (ONE - beta1) * h
+        kept.v = beta2 * kept.v + (ONE - beta2) * (h * h)
+        root = sqrt32(kept.v / (ONE - self.p2)) + F32(settings.epsilon)
+        return eta * ((kept.m / (ONE - self.p1)) / root)
 
     def _move(self, index: int, layer: Layer, samples: int) -> None:
         """Update weights and biases of a layer (section 6)."""

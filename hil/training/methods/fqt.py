@@ -20,9 +20,11 @@ class FqtRequest(MethodRequest):
     """The request: each sample goes forward and backward before the next, and the sums go on over the parts."""
 
     def kept_state(self, settings: FqtSettings) -> tuple[str, str] | None:
-        """Statistics, running ranges of errors, or the largest loss."""
-        if settings.standardise == "running":
+        """Statistics, what an optimizer keeps, running ranges of errors, or the largest loss."""
+        if settings.runs_statistics:
             return "the statistics of the gradients", "set standardise to batch or off"
+        if settings.optimizer != "sgd":
+            return f"what {settings.optimizer} keeps", "set optimizer to sgd"
         if settings.error_range == "running":
             return "the running ranges of errors", "set error_range to sample"
         if settings.is_sparse:
@@ -57,7 +59,7 @@ class Fqt(Method):
     }
     learning_variants = ("uint8", "mixed", "float32")
     in_flash_too = True
-    smaller = "last-5, which trains fewer layers, standardise off or batch, or a smaller network"
+    smaller = "last-5, which trains fewer layers, standardise off or batch, optimizer sgd, or a smaller network"
     cell: ClassVar[Mapping[str, Any]] = {"batch": 2, "steps": 2}
 
     settings: FqtSettings

@@ -24,7 +24,9 @@ from hil.training.methods.plan import MethodPlan
 HEAD, RANGE_BYTES = 16, 8  # of the parameters of a layer with weights; low and high
 TABLE, TABLES = 256, 768  # of a hard_swish: outputs, and with the slopes
 OBSERVED, ERROR_RANGES, STATISTICS = 2, 16, 12  # bytes a layer, a layer, a channel
-TRAINABLE = ("theta", "beta", "grad", "kept", "statistics")  # buffers of trained weights and their gradients
+OPTIMIZED = {"momentum": ("velocity", 4), "adam": ("moments", 8)}  # by optimizer: name, and bytes a trained element
+# buffers of trained weights and their gradients
+TRAINABLE = ("theta", "beta", "grad", "kept", "statistics", *(name for name, _ in OPTIMIZED.values()))
 Passing = Iterator[tuple[str, int, Span | None]]  # name, bytes and lifetime; None: it is not needed
 
 
@@ -105,14 +107,25 @@ class FqtPlan(MethodPlan):
         for index, layer in enumerate(graph.layers):
             if layer.op is Op.HARD_SWISH and layer.format is Format.AFFINE8:
                 yield f"table[{index}]", TABLES if index in self.backward.reached else TABLE
-        trained = {index: graph.layers[index] for index in self.trained}
-        for index, layer in trained.items():
-            yield f"grad[{index}]", 4 * (layer.weight_count + layer.channels * settings.train_bias)
+        yield from self._of_gradients()
+
+    def _of_gradients(self) -> Iterator[tuple[str, int]]:
+        """Yield name and size of the gradients, and of what goes on from step to step."""
+        settings, trained = self.settings, {index: self.network.layers[index] for index in self.trained}
+        elements = {
+            index: layer.weight_count + layer.channels * settings.train_bias for index, layer in trained.items()
+        }
+        for index, count in elements.items():
+            yield f"grad[{index}]", VALUE * count
         for index, layer in trained.items():
             yield f"kept[{index}]", (layer.channels + 7) // 8
-        if settings.standardise == "running":
+        if settings.runs_statistics:
             for index, layer in trained.items():
                 yield f"statistics[{index}]", STATISTICS * layer.channels
+        if settings.optimizer in OPTIMIZED:
+            name, size = OPTIMIZED[settings.optimizer]
+            for index, count in elements.items():
+                yield f"{name}[{index}]", size * count
 
     def _in_ram(self) -> Iterator[tuple[str, int]]:
         """Yield name and size of what is trained, as it lies in RAM if the network file is in flash."""

@@ -46,6 +46,11 @@ class FqtSettings(FqtFields):
         """Whether channels may be skipped."""
         return bool(np.float32(self.lambda_min) < 1)
 
+    @property
+    def runs_statistics(self) -> bool:
+        """Whether mean and deviation of a channel go on from step to step."""
+        return self.standardise in ("running", "accumulated")
+
     def trained(self, graph: Graph) -> tuple[int, ...]:
         """Return the indices of the trained layers, input to output; none if the network has nothing to train."""
         with_weights = [

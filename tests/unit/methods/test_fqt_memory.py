@@ -112,6 +112,19 @@ def test_buffers_of_settings() -> None:
     assert other["error_ranges"] == 48 and (other["grad[0]"], other["grad[2]"]) == (72, 216)
 
 
+@pytest.mark.parametrize(("optimizer", "name", "each"), [("momentum", "velocity", 4), ("adam", "moments", 8)])
+def test_what_an_optimizer_keeps_comes_last(optimizer: str, name: str, each: int) -> None:
+    """Layer 0 of network A has 18 weights in 2 channels, layer 2 54 in 3; without biases only weights have a state."""
+    for train_bias, counts in ((1, (20, 57)), (0, (18, 54))):
+        chosen = {"optimizer": optimizer, "standardise": "accumulated", "train_bias": train_bias}
+        its = standing(on(network_a(), **chosen))
+        assert list(its)[-4:] == ["statistics[0]", "statistics[2]", f"{name}[0]", f"{name}[2]"]
+        assert [its[f"{name}[{index}]"] for index in (0, 2)] == [-(-each * count // 8) * 8 for count in counts]
+        plain = on(network_a(), **chosen | {"optimizer": "sgd"})
+        more = sum(its.values()) - sum(standing(plain).values())
+        assert on(network_a(), **chosen).figures.analytic()["trainable"] - plain.figures.analytic()["trainable"] == more
+
+
 def test_float32_and_a_cast() -> None:
     floating, mixed = on(network_a(F32)), on(network_c())
     assert passing(floating)["value[0]"] == (144, 0, 6) and "work[0]" not in passing(floating)

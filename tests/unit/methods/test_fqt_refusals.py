@@ -109,6 +109,9 @@ def test_nothing_to_train() -> None:
         ({}, "the statistics of the gradients"),
         ({"standardise": "off", "error_range": "running"}, "the running ranges of errors"),
         ({"standardise": "batch", "lambda_min": 0.5}, "the largest loss"),
+        ({"standardise": "accumulated"}, "the statistics of the gradients"),
+        ({"standardise": "off", "optimizer": "momentum"}, "what momentum keeps"),
+        ({"standardise": "batch", "optimizer": "adam"}, "what adam keeps"),
         ({"standardise": "off"}, None),
     ],
 )

@@ -33,7 +33,8 @@ CHOSEN = st.fixed_dictionaries(
         "last_layers": st.integers(1, 4),
         "train_bias": st.integers(0, 1),
         "eta": st.sampled_from([0.001, 0.01, 0.1]),
-        "standardise": st.sampled_from(["off", "running", "batch"]),
+        "standardise": st.sampled_from(["off", "running", "batch", "accumulated"]),
+        "optimizer": st.sampled_from(["sgd", "momentum", "adam"]),
         "gradient": st.sampled_from(["sum", "mean"]),
         "error_range": st.sampled_from(["sample", "running"]),
         "lambda_min": st.sampled_from([0.0, 0.3, 1.0]),
@@ -120,7 +121,14 @@ def test_evaluation_and_trace_observe_nothing(graph: Graph, chosen: dict[str, An
         assert step(one, batch) == step(other, batch)
 
 
-@pytest.mark.parametrize("chosen", [{}, {"error_range": "running", "lambda_min": 0.2}, {"standardise": "off"}])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {}, {"error_range": "running", "lambda_min": 0.2}, {"standardise": "off"}, {"standardise": "accumulated"},
+        {"optimizer": "momentum"}, {"optimizer": "adam", "standardise": "off"},
+        {"optimizer": "adam", "standardise": "accumulated", "lambda_min": 0.2, "train_bias": 0},
+    ],
+)  # fmt: skip
 def test_a_reference_goes_on_from_its_state(chosen: dict[str, Any]) -> None:
     batch, its = samples(network_b()), FqtSettings(eta=0.01, batch=2, **chosen)
     one = FqtReference(network_b(), its)
@@ -132,8 +140,9 @@ def test_a_reference_goes_on_from_its_state(chosen: dict[str, Any]) -> None:
     assert one.step(*batch) == other.step(*batch)
 
 
-def test_a_new_configuration_begins_anew() -> None:
-    batch, its = samples(network_a()), FqtSettings(eta=0.01, batch=2)
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+def test_a_new_configuration_begins_anew(optimizer: str) -> None:
+    batch, its = samples(network_a()), FqtSettings(eta=0.01, batch=2, optimizer=optimizer)
     one = FqtReference(network_a(), its)
     one.step(*batch)
     one.configure(its, 1)

@@ -38,7 +38,7 @@ def chosen_settings(draw: st.DrawFn) -> FqtSettings:
         train_bias=some("train_bias", 0),
         eta=draw(st.sampled_from([0.01, 0.01, 0.001, 0.1, 2.0**-40, 16.0])),
         gradient=some("gradient", "mean"),
-        standardise=some("standardise", "off", "batch"),
+        standardise=some("standardise", "off", "batch", "accumulated"),
         statistics_momentum=some("statistics_momentum", 0.0, 0.6, 1.0),
         epsilon=some("epsilon", 2.0**-40, 1.0),
         range_momentum=some("range_momentum", 0.0, 1.0),
@@ -48,6 +48,9 @@ def chosen_settings(draw: st.DrawFn) -> FqtSettings:
         lambda_max=max(low, some("lambda_max", 0.5, 0.8)),
         rate=some("rate", "difference"),
         sparse_head=some("sparse_head", 1),
+        optimizer=draw(st.sampled_from(["sgd", "sgd", "momentum", "adam"])),
+        beta1=some("beta1", 0.0, 0.5),
+        beta2=some("beta2", 0.0, 0.9),
     )  # type: ignore[arg-type]
 
 

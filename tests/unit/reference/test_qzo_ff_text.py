@@ -13,6 +13,7 @@ from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import QzoFfTensor, update_steps
 from hil.training.reference.floats import F
 from hil.training.reference.formats.w16a8.tensor import W16A8Tensor
+from hil.training.reference.methods.adam_moments import Decay, Moments
 from hil.training.reference.methods.qzo_directions import (
     DirectionGradient,
     Momentum,
@@ -22,7 +23,7 @@ from hil.training.reference.methods.qzo_directions import (
     table,
 )
 from hil.training.reference.methods.qzo_ff import QzoFfReference
-from hil.training.reference.methods.qzo_rates import Decay, Moments, rate
+from hil.training.reference.methods.qzo_rates import SMALLEST_ROOT, rate
 
 FILE = [0, 1, -1, 100, -32767, 32767, 5000, -5000, 7, -7]
 UNIT = F(2.0**-15)
@@ -175,7 +176,11 @@ def test_masks() -> None:
 
 def test_adamw() -> None:
     settings = QzoFfSettings(optimizer="adamw")
-    tensor, decay, moments = tensor_of(settings, [100]), Decay(settings), Moments(1)
+    tensor, decay, moments = (
+        tensor_of(settings, [100]),
+        Decay(settings.beta1, settings.beta2, SMALLEST_ROOT),
+        Moments(1),
+    )
     for g, m, v, y, after in (
         (-19, "-0x1.e6666ep-5", "0x1.20ccd2p-6", "-0x1.0624dep+5", 133),
         (22, "0x1.f5c298p-7", "0x1.4ac7b4p-5", "0x1.06a22cp+2", 129),

@@ -19,8 +19,9 @@ from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.forward import clamp
 from hil.training.reference.formats.float32.network import Float32Network
 from hil.training.reference.methods import StepOutcome
+from hil.training.reference.methods.adam_moments import Decay, Moments
 from hil.training.reference.methods.qzo_ff import NetworkReference
-from hil.training.reference.methods.qzo_rates import Decay, Moments, rate
+from hil.training.reference.methods.qzo_rates import SMALLEST_ROOT, rate
 
 LARGEST_CHANGE = 2.0**20  # of a weight
 
@@ -58,7 +59,7 @@ class FloatBackPropagation(NetworkReference):
         super().configure(settings, first_step)
         adamw = settings.optimizer == "adamw"
         self._moments = [Moments(tensor.values.size) for tensor in self._tensors] if adamw else []
-        self._decay = Decay(settings)
+        self._decay = Decay(settings.beta1, settings.beta2, SMALLEST_ROOT)
 
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""

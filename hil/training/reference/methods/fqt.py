@@ -21,11 +21,11 @@ from hil.training.reference.floats import F
 from hil.training.reference.formats.affine8.errors import Affine8Errors, RunningRange
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.training.reference.methods import MethodReference, StepFailed, StepOutcome, TracedStage, stage_bytes
-from hil.training.reference.methods.fqt_layers import GradientMoments
+from hil.training.reference.methods.fqt_optimizers import optimizer_of
 from hil.training.reference.methods.fqt_passes import FqtPasses, Reached, StepFailure
 from hil.training.reference.methods.fqt_sparse import KeptShare, count, kept
 from hil.training.reference.methods.fqt_statistics import Statistics
-from hil.training.reference.methods.fqt_update import LayerGradient, updated
+from hil.training.reference.methods.fqt_update import LayerGradient, shapes, updated
 from hil.training.reference.methods.sample_gradients import SampleGradient, ShowsSampleGradients
 
 GROUP = 16  # samples that are computed at a time
@@ -85,15 +85,12 @@ class FqtReference(MethodReference, ShowsSampleGradients):
         return [array_of(self.graph.layers[tensor.layer], tensor.part) for tensor in self._tensors]
 
     def configure(self, settings: FqtSettings, first_step: int) -> None:
-        """As `MethodReference`; statistics, the largest loss and running ranges begin anew."""
+        """As `MethodReference`; statistics, the largest loss, running ranges and the optimizer begin anew."""
         super().configure(settings, first_step)
         self._share, self._ranges = KeptShare(settings), self._new_ranges()
-        channels = [self.graph.layers[index].channels for index in self.trained]
-        self._statistics = Statistics(channels, settings.statistics_momentum) if self._runs_statistics else None
-
-    @property
-    def _runs_statistics(self) -> bool:
-        return self.settings.standardise == "running"
+        self._optimizer = optimizer_of(settings, shapes(self._zeros()))
+        channels = {index: self.graph.layers[index].channels for index in self.trained}
+        self._statistics = Statistics(channels, settings) if settings.runs_statistics else None
 
     def _new_ranges(self) -> dict[tuple[int, int], RunningRange]:
         if self.settings.error_range != "running":
@@ -105,11 +102,13 @@ class FqtReference(MethodReference, ShowsSampleGradients):
         }
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return what decides later steps beside the weights: the largest loss, statistics, ranges of errors."""
-        found = {"largest_loss": np.array(self._share.largest)}
+        """Return what decides later steps beside the weights.
+
+        The largest loss, statistics, ranges of errors, and what the optimizer keeps.
+        """
+        found = {"largest_loss": np.array(self._share.largest)} | self._optimizer.state()
         if self._statistics is not None:
-            its = self._statistics
-            found |= {"mean": its.mean, "square": its.square, "count": its.count}
+            found |= self._statistics.state()
         for (index, place), range in self._ranges.items():
             found[f"error{index}.{place}"] = np.array([range.low, range.high])
         return found
@@ -117,9 +116,9 @@ class FqtReference(MethodReference, ShowsSampleGradients):
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on with what `state` returned, after `configure`."""
         self._share.largest = F(state["largest_loss"])
+        self._optimizer.restore(state)
         if self._statistics is not None:
-            its = self._statistics
-            its.mean, its.square, its.count = (state[name].astype(F) for name in ("mean", "square", "count"))
+            self._statistics.restore(state)
         for (index, place), range in self._ranges.items():
             range.low, range.high = state[f"error{index}.{place}"].astype(F)
 
@@ -205,6 +204,7 @@ class FqtReference(MethodReference, ShowsSampleGradients):
     ) -> None:
         """Take a group of samples through the backward pass."""
         moments, chosen = {}, {}
+        by_sample = self._statistics if self._statistics is not None and self._statistics.by_sample else None
         for at in passes.walk(values, labels):
             if at.index not in gradients:
                 continue
@@ -213,10 +213,10 @@ class FqtReference(MethodReference, ShowsSampleGradients):
             gradient.kept |= chosen[at.index].any(axis=0)
             self._kept[at.index] += int(chosen[at.index].sum())
             moments[at.index] = at.layer.add_gradients(
-                at.error, values[at.layer.node.reads[0]], gradient.weights, gradient.biases, self._runs_statistics
+                at.error, values[at.layer.node.reads[0]], gradient.weights, gradient.biases, by_sample is not None
             )
-        if self._statistics is not None:
-            self._take_moments(self._statistics, len(labels), moments, chosen)
+        if by_sample is not None:
+            by_sample.take_samples(len(labels), moments, chosen)
 
     def _select(self, at: Reached, share: np.ndarray) -> np.ndarray:
         """Choose the channels of a layer with weights that are kept, bool [B, O], and drop the error of the others."""
@@ -228,28 +228,16 @@ class FqtReference(MethodReference, ShowsSampleGradients):
         at.error = at.layer.selected(at.error, chosen)
         return chosen
 
-    def _take_moments(
-        self,
-        statistics: Statistics,
-        samples: int,
-        moments: dict[int, GradientMoments | None],
-        chosen: dict[int, np.ndarray],
-    ) -> None:
-        """Take a group of samples into the statistics; a trained layer that no error reaches has none."""
-        found, masks = [], []
-        for index in self.trained:
-            one, shape = moments.get(index), (samples, self.graph.layers[index].channels)
-            found.append(one or GradientMoments(np.zeros(shape, F), np.zeros(shape, F)))
-            masks.append(chosen.get(index, np.zeros(shape, bool)))
-        statistics.take(found, masks)
-
     def _updated(
         self, gradients: dict[int, LayerGradient], observed: dict[int, tuple[int, int]], samples: int
     ) -> Graph | StepFailure:
+        u = F(1) if self.settings.gradient == "sum" else F(1) / F(samples)
+        for gradient in gradients.values():
+            gradient.scale(u)
         if self._statistics is not None:
-            for gradient, part in zip(gradients.values(), self._statistics.parts, strict=True):
-                gradient.running = self._statistics.mean[part], self._statistics.square[part]
-        found = updated(self.graph, gradients, observed, self.settings, samples)
+            self._statistics.standardise(list(gradients.values()))
+        self._optimizer.begin(self.settings.eta)
+        found = updated(self.graph, gradients, observed, self.settings, self._optimizer)
         return found if isinstance(found, StepFailure) else with_scales(found)
 
     def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

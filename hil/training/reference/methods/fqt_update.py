@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from hil.training.graph.graph import Graph
 from hil.training.graph.node import Affine8Node, Affine8Parameters, Parameters, WithBias
 from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.reference.formats.affine8.rescale import quantized
+from hil.training.reference.methods.fqt_optimizers import Optimizer, Shape
 from hil.training.reference.methods.fqt_passes import StepFailure
 
 COLLAPSED, BEYOND, TOO_WIDE = 1, 2, 4  # causes of a step that fails
@@ -27,8 +29,8 @@ class LayerGradient:
     """What the samples of a step gave for a trained layer.
 
     Attributes:
-        weights: G, float32 [O, K].
-        biases: G, float32 [O]; None if biases are not trained.
+        weights: G, float32 [O, K]; times u after `scale`.
+        biases: G, float32 [O], likewise; None if biases are not trained.
         kept: whether a sample kept the channel, bool [O].
         running: mu and nu, float32 [O], if they are running.
     """
@@ -38,51 +40,63 @@ class LayerGradient:
     kept: np.ndarray
     running: tuple[np.ndarray, np.ndarray] | None = None
 
-    def changes(self, settings: FqtSettings, samples: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return d of the weights, float32 [O, K], and of the biases, float32 [O], for a step of so many samples."""
-        u = F(1) if settings.gradient == "sum" else F(1) / F(samples)
-        eta = F(settings.eta)
-        scaled = u * self.weights
-        if settings.standardise == "off":
-            d = eta * scaled
-        else:
-            mean, variance = self._mean_and_variance(scaled)
-            deviation = np.sqrt(np.minimum(np.maximum(variance, F(0)), LARGEST_VARIANCE))
-            r = eta / (deviation + F(settings.epsilon))
-            d = r[:, None] * (scaled - mean[:, None])
-        of_biases = None if self.biases is None else np.where(self.kept, eta * (u * self.biases), F(0))
-        return np.where(self.kept[:, None], d, F(0)), of_biases
+    def scale(self, u: np.float32) -> None:
+        """Multiply all gradients by u."""
+        self.weights = u * self.weights
+        self.biases = None if self.biases is None else u * self.biases
 
-    def _mean_and_variance(self, scaled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if self.running is not None:
-            mean, square = self.running
-        else:
-            h, taps = np.clip(scaled, -LARGEST_H, LARGEST_H), F(scaled.shape[1])
-            mean, square = (np.add.accumulate(each, axis=1, dtype=F)[:, -1] / taps for each in (h, h * h))
-        return mean, square - mean * mean
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and mean square of the limited gradients of each channel, float32 [O]."""
+        h, taps = np.clip(self.weights, -LARGEST_H, LARGEST_H), F(self.weights.shape[1])
+        mean, square = (np.add.accumulate(each, axis=1, dtype=F)[:, -1] / taps for each in (h, h * h))
+        return mean, square
+
+    def standardised(self, settings: FqtSettings, factor: np.float32) -> np.ndarray:
+        """Return the gradients of the weights as they are standardised, times a factor, float32 [O, K]."""
+        if settings.standardise == "off":
+            return factor * self.weights
+        mean, square = self.moments() if self.running is None else self.running
+        deviation = np.sqrt(np.minimum(np.maximum(square - mean * mean, F(0)), LARGEST_VARIANCE))
+        r: np.ndarray = factor / (deviation + F(settings.epsilon))
+        found: np.ndarray = r[:, None] * (self.weights - mean[:, None])
+        return found
 
 
 def updated(
-    graph: Graph, gradients: dict[int, LayerGradient], observed: dict[int, tuple[int, int]], settings: FqtSettings,
-    samples: int,
-) -> Graph | StepFailure:  # fmt: skip
+    graph: Graph,
+    gradients: dict[int, LayerGradient],
+    observed: dict[int, tuple[int, int]],
+    settings: FqtSettings,
+    optimizer: Optimizer,
+) -> Graph | StepFailure:
     """Return the graph after a step, or why it fails.
 
     Args:
         graph: before the step.
-        gradients: by trained layer.
+        gradients: by trained layer, times u.
         observed: smallest and largest stored q of the outputs in `affine8`, but of pools, from the first trained layer
             on, by layer.
         settings: of the step.
-        samples: of the step.
+        optimizer: which has begun the step; its tensors are those of `shapes`.
     """
     layers = list(graph.layers)
+    places = count()
     for index, gradient in gradients.items():
-        found = _updated(graph.own[index], layers[index].op, gradient.changes(settings, samples))
+        d = optimizer.change(next(places), gradient.standardised(settings, optimizer.factor), gradient.kept[:, None])
+        of_biases = None
+        if gradient.biases is not None:
+            of_biases = optimizer.change(next(places), optimizer.factor * gradient.biases, gradient.kept)
+        found = _updated(graph.own[index], layers[index].op, (d, of_biases))
         if isinstance(found, int):
             return StepFailure(index, found)
         layers[index] = layers[index].with_own(found)
     return _with_ranges(replace(graph, layers=tuple(layers)), min(gradients), observed, settings)
+
+
+def shapes(gradients: dict[int, LayerGradient]) -> list[Shape]:
+    """Return the shapes of what the optimizer moves: of each trained layer its weights, and its biases if trained."""
+    each = ((gradient.weights, gradient.biases) for gradient in gradients.values())
+    return [tensor.shape for tensors in each for tensor in tensors if tensor is not None]
 
 
 def _updated(own: Parameters, op: Op, changes: tuple[np.ndarray, np.ndarray | None]) -> Parameters | int:

@@ -24,8 +24,9 @@ from hil.training.methods.qzo_ff_tensors import QzoFfTensor, trained_tensors
 from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.loss import summed
 from hil.training.reference.methods import MethodReference, StepOutcome, TracedStage, stage_bytes
+from hil.training.reference.methods.adam_moments import Decay, Moments
 from hil.training.reference.methods.qzo_directions import DirectionGradient, Momentum, direction, mask_of, signed_pool
-from hil.training.reference.methods.qzo_rates import Decay, Moments, rate
+from hil.training.reference.methods.qzo_rates import SMALLEST_ROOT, rate
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class QzoFfReference(NetworkReference):
         sizes = [tensor.values.size for tensor in self._tensors]
         self._momenta = [Momentum(size) for size in sizes] if settings.guide else []
         self._moments = [Moments(size) for size in sizes] if settings.optimizer == "adamw" else []
-        self._decay = Decay(settings)
+        self._decay = Decay(settings.beta1, settings.beta2, SMALLEST_ROOT)
         self._masks: list[np.ndarray | None] = []  # until the first step
         self._last: DrawnDirections | None = None
 
