@@ -168,11 +168,11 @@ class LockStep:
         return self.device.configure(self.p.method.request.configuration(settings, self.p.slots, self.next_step))
 
     def _follow_schedule(self) -> None:
-        """Send the settings if the schedule changes them."""
+        """Send the settings if the schedule changes them; on both sides all other state stays."""
         settings = self.p.settings_at(self.next_step)
         if settings != self.settings:
             self.configure(settings)
-            self.reference.configure(settings, self.next_step)
+            self.reference.follow(settings)
             self.settings = settings
 
     def _step(self, worker: ThreadPool) -> None:

@@ -98,7 +98,7 @@ class _Again:
             step = first + row
             if start.settings_at(step) != settings:
                 settings = start.settings_at(step)
-                reference.configure(settings, step)
+                reference.follow(settings)
             chosen = next(order)
             images, labels = start.data.train_images[chosen], start.data.train_labels[chosen]
             if maps is not None and row in (0, record.steps - 1):

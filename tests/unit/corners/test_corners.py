@@ -120,7 +120,7 @@ def test_a_trial_is_the_same_in_every_run_and_moves_what_it_trains(corner: Corne
     for index in range(step, step + spec.steps):
         if one.settings_at(index) != settings:
             settings = one.settings_at(index)
-            reference.configure(settings, index)
+            reference.follow(settings)
         chosen = next(order)
         reference.step(one.data.train_images[chosen], one.data.train_labels[chosen])
     assert sum(now != first for now, first in zip(reference.digests(), before, strict=True)) > 0

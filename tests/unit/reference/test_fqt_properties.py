@@ -151,6 +151,31 @@ def test_a_new_configuration_begins_anew(optimizer: str) -> None:
     assert one.step(*batch) == fresh.step(*batch)
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"standardise": "running"}, {"standardise": "accumulated"}, {"error_range": "running"}, {"lambda_min": 0.2},
+        {"optimizer": "momentum"}, {"optimizer": "adam"},
+    ],
+)  # fmt: skip
+def test_a_schedule_keeps_all_state(chosen: dict[str, Any]) -> None:
+    """With the same rate it changes nothing, and a new configuration would; with another one only weights differ."""
+    batch, its = samples(network_b()), FqtSettings(eta=0.01, batch=2, **{"standardise": "off"} | chosen)
+    plain, followed, other, anew = (FqtReference(network_b(), its) for _ in range(4))
+    for number in range(3):
+        if number == 2:
+            other.follow(replace(its, eta=0.001))
+            anew.configure(its, 2)
+        followed.follow(its)
+        outcomes = [one.step(*batch) for one in (plain, followed, other, anew)]
+        assert outcomes[0] == outcomes[1]
+        assert (outcomes[0].digests == outcomes[2].digests) == (number < 2)
+        assert (outcomes[0].digests == outcomes[3].digests) == (number < 2)
+    for name, array in plain.state().items():
+        if name.startswith(("velocity", "m", "v", "largest")):
+            np.testing.assert_array_equal(array, other.state()[name], err_msg=name)
+
+
 def failure(graph: Graph, **chosen: Any) -> tuple[int, int]:
     """Return layer and cause of the failure of step 0."""
     with pytest.raises(StepFailed) as caught:

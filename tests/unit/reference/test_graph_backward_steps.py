@@ -62,7 +62,7 @@ def test_momentum_where_a_factor_is_not_normal() -> None:
         assert moved(factor, 0) == (8.0, 0)
 
 
-def test_momentum_begins_anew_with_the_settings() -> None:
+def test_momentum_begins_anew_with_the_settings_but_not_by_a_schedule() -> None:
     """And goes on otherwise: the second of two steps is another one than the first."""
     graph = whole_graph(bits=6)
     pictures, labels = images(graph, 2, np.random.default_rng(9))
@@ -78,6 +78,15 @@ def test_momentum_begins_anew_with_the_settings() -> None:
 
     begun = second(True, 0.9)
     assert not all(np.array_equal(a, b) for a, b in zip(begun, second(False, 0.9), strict=True))
+    one, other = BackPropagation(graph, chosen), BackPropagation(graph, chosen)
+    for method in (one, other):
+        method.step(pictures, labels)
+    other.follow(chosen)
+    assert one.step(pictures, labels) == other.step(pictures, labels)
+    other.follow(replace(chosen, eta=2.0**-40))  # V without a gradient that counts
+    before = [tensor.copy() for tensor in other.weights]
+    other.step(pictures, labels)
+    assert any(not np.array_equal(a, b) for a, b in zip(before, other.weights, strict=True))
     first = [BackPropagation(graph, replace(chosen, momentum=m)) for m in (0.9, 0.1)]
     for method in first:
         method.step(pictures, labels)

@@ -189,6 +189,42 @@ def test_a_configure_ranks_again_and_an_evaluation_does_not() -> None:
     assert method.step(*images(graph, 4, rng)).digests != before
 
 
+def test_a_schedule_keeps_choice_and_velocity() -> None:
+    """With the same rate it changes nothing; with another one the same channels move on with their velocities."""
+    graph, rng = readers(), np.random.default_rng(11)
+    chosen = chosen_settings(eta=0.3, batch=4, momentum=0.9, ranking=2)
+    batches = [images(graph, 4, rng) for _ in range(6)]
+    plain, followed, other = (TinyTrainReference(graph, chosen) for _ in range(3))
+    for number, batch in enumerate(batches):
+        followed.follow(chosen)  # also while it ranks
+        if number == 4:
+            other.follow(replace(chosen, eta=0.01))
+        steps = [method.step(*batch).digests for method in (plain, followed, other)]
+        assert steps[0] == steps[1] and (steps[0] == steps[2]) == (number < 4)
+    assert plain.chosen and all(np.array_equal(its, other.chosen[index]) for index, its in plain.chosen.items())
+
+
+@pytest.mark.parametrize("done", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_it_goes_on_from_its_state(momentum: float, done: int) -> None:
+    """In the middle of the ranking, at the choice, and later."""
+    graph, rng = readers(), np.random.default_rng(12)
+    chosen = chosen_settings(eta=0.3, batch=4, momentum=momentum, ranking=2)
+    batches = [images(graph, 4, rng) for _ in range(6)]
+    whole, first = TinyTrainReference(graph, chosen), TinyTrainReference(graph, chosen)
+    for batch in batches[:done]:
+        whole.step(*batch)
+        first.step(*batch)
+    second = TinyTrainReference(graph, chosen)
+    for layer, its in zip(second.trained, first.trained, strict=True):
+        layer.weights, layer.bias = its.weights.copy(), its.bias.copy()
+    second.configure(chosen, done)
+    second.restore(first.state())
+    for batch in batches[done:]:
+        assert whole.step(*batch) == second.step(*batch) and whole.last_work() == second.last_work()
+    assert whole.remarks() == second.remarks()
+
+
 def test_of_equal_scores_the_later_layer_comes_first_and_of_equal_channels_the_first() -> None:
     """A network whose errors are all 0 has no information anywhere."""
     method = TinyTrainReference(

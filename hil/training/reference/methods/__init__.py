@@ -82,8 +82,12 @@ class MethodReference(ABC):
         """The trained tensors, input to output."""
 
     def configure(self, settings: Any, first_step: int) -> None:
-        """Go on with other settings of the schedule and another index of the next step; the weights stay."""
+        """Go on from the weights with settings and an index of the next step; all other state begins anew."""
         self.settings, self._next_step = settings, first_step
+
+    def follow(self, settings: Any) -> None:
+        """Go on with settings that a schedule has changed; other state stays (docs/link.md, Requests of a trial)."""
+        self.settings = settings
 
     def state(self) -> dict[str, np.ndarray]:
         """Return what decides later steps beside the weights, by name: momentum, moments, masks."""

@@ -5,7 +5,7 @@ PMT, section 4.3; scaling and momentum are MCUTrain's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -39,6 +39,22 @@ class BackPropagation(TrainedGraph):
         """As `Reference`; momentum begins anew."""
         super().configure(settings, first_step)
         self._velocity = {layer.index: [np.zeros(t.shape, F) for t in layer.tensors] for layer in self.trained}
+
+    @property
+    def _has_momentum(self) -> bool:
+        return bool(F(self.settings.momentum) > 0)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what decides later steps beside the weights: the velocities, if there is momentum."""
+        if not self._has_momentum:
+            return {}
+        each = ((index, place, v) for index, its in self._velocity.items() for place, v in enumerate(its))
+        return {f"velocity{index}.{place}": v for index, place, v in each}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with what `state` returned, after `configure`."""
+        for index, its in self._velocity.items() if self._has_momentum else ():
+            its[:] = [state[f"velocity{index}.{place}"].astype(F) for place in range(len(its))]
 
     def estimate_samples(
         self, some: Samples, own: list[OwnWeights | None], gradients: list[Gradient]
@@ -80,7 +96,7 @@ class BackPropagation(TrainedGraph):
             factor = F(self.settings.eta) / F(samples) * (output.c * slopes(layer.parameters))
         factors = layer.factors(factor, bool(self.settings.qas))
         parts, exponent = layer.parts(gradient.total), gradient.exponent + output.j
-        if F(self.settings.momentum) == 0:
+        if not self._has_momentum:
             layer.lower([steps(part, exponent, its) for part, its in zip(parts, factors, strict=True)])
             return
         velocity = self._velocity[layer.index]

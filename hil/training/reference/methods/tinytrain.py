@@ -60,10 +60,28 @@ class TinyTrainReference(BackPropagation):
         """Return the passes of the last step: its samples decide how far the errors go."""
         return self._work
 
+    def state(self) -> dict[str, np.ndarray]:
+        """As `BackPropagation`, with the ranking and the choice: how many steps there were, D, and what is kept."""
+        found = super().state() | {"completed": np.array(self._completed)}
+        found |= {f"information{index}": its for index, its in self.information.items()}
+        return found | {f"chosen{index}": its for index, its in self.chosen.items()}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with what `state` returned, after `configure`."""
+        super().restore(state)
+        self._completed = int(state["completed"])
+        self.information = {index: state[f"information{index}"].astype(F) for index in self.information}
+        kept = {index: state.get(f"chosen{index}") for index in self.information}
+        self._train({index: its.astype(np.int64) for index, its in kept.items() if its is not None})
+
     def _choose(self) -> None:
-        chosen = self.costs.choose(self.scores())
-        self.chosen = {index: self._kept(index) for index in chosen}
-        self._short = ErrorPass(self.graph, self.forward.layers, chosen[0])
+        self._train({index: self._kept(index) for index in self.costs.choose(self.scores())})
+
+    def _train(self, chosen: dict[int, np.ndarray]) -> None:
+        """Train these layers and channels, input to output, from now on; none if the ranking goes on."""
+        self.chosen = chosen
+        if chosen:
+            self._short = ErrorPass(self.graph, self.forward.layers, min(chosen))
 
     def scores(self) -> Mapping[int, np.float32]:
         """Return s of each candidate by its index (section 4)."""
