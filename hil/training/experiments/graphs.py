@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
+from hil.errors import RigError
 from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, TrainedRuns, at_step, longest_segment
 from hil.training.methods import GraphMethod, graph_method
 from hil.training.methods.graph_settings import LARGEST_ETA, GraphSettings
@@ -86,6 +87,18 @@ class GraphRun(BaseRun):
         falling = [0.5 * (1 + math.cos(math.pi * epoch / self.epochs)) for epoch in range(self.epochs)]
         each = steps // self.epochs
         return tuple((epoch * each, {"eta": self.eta * falling[epoch]}) for epoch in range(1, self.epochs))
+
+    def check_steps(self, steps: int) -> None:
+        """Raise RigError if so many steps train nothing: all of them rank layers."""
+        method = self._method(())
+        if fault := method.request.fault_of_steps(method.settings, steps):
+            raise RigError(fault)
+
+    @property
+    def has_state(self) -> bool:  # type: ignore[override]
+        """Whether velocities, or a choice of layers, go on from step to step."""
+        method = self._method(())
+        return method.request.kept_state(method.settings) is not None
 
     def settings(self, step: int, schedule: Schedule) -> GraphSettings:
         """Return the settings of a step."""

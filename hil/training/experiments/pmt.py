@@ -73,8 +73,20 @@ class TablePlan:
         }
         self.families = {name: family for name, family in self.families.items() if family}
         self.not_run: dict[str, str] = {}
-        if "tinytrain" in experiment.rows and self.adaptation.kept < 2 * self.request.batch:
-            self.not_run["tinytrain"] = "an epoch of one step only ranks layers."
+        self._check_steps()
+
+    def _check_steps(self) -> None:
+        """Leave out a row whose search for a rate, which has the fewest steps, would train nothing."""
+        epochs = self.request.search_epochs or self.request.epochs
+        for row in self.experiment.trained:
+            declared = self.experiment.declared.get(row)
+            if declared is None or declared.method == BP:
+                continue
+            run = self._run("", "", row, TrainingSetup(declared.given, declared.method))
+            try:
+                run.check_steps(self.adaptation.kept // self.request.batch * epochs)
+            except RigError as error:
+                self.not_run[row] = str(error)
 
     @cached_property
     def budget(self) -> int | None:

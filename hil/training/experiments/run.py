@@ -84,6 +84,9 @@ class BaseRun(ABC):
         """Return the changes of a run of so many steps: none, where the method has a schedule of its own or none."""
         return ()
 
+    def check_steps(self, steps: int) -> None:  # noqa: B027 (most train in every step)
+        """Raise RigError if so many steps train nothing."""
+
     @abstractmethod
     def settings(self, step: int, schedule: Schedule) -> Any:
         """Return the settings of a step."""

@@ -174,4 +174,6 @@ def _check(run: Run) -> None:
     if run.batch > images:
         held = f"the {images} training images of {run.data}"
         raise RigError(f"a batch of {run.batch} is larger than {held}: choose a smaller batch.")
-    run.learner(None, run.schedule(run.per_epoch(images) * run.epochs))
+    steps = run.per_epoch(images) * run.epochs
+    run.check_steps(steps)
+    run.learner(None, run.schedule(steps))

@@ -53,7 +53,7 @@ class Training(_InFolder):
         folder: has run.json, and receives the curve and the checkpoints. Runs to start from are in its parent folder.
 
     Raises:
-        RigError: damaged files, missing data, or a missing run that this one depends on.
+        RigError: damaged files, missing data, a missing run that this one depends on, or steps that train nothing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -61,7 +61,9 @@ class Training(_InFolder):
         self.run = begin(folder)
         self.data = load(self.run.data)
         self.per_epoch = self.run.per_epoch(len(self.data.train_images))
-        self.schedule = self.run.schedule(self.per_epoch * self.run.epochs)
+        steps = self.per_epoch * self.run.epochs
+        self.run.check_steps(steps)
+        self.schedule = self.run.schedule(steps)
         self.rows = read_curve(folder)
         start = self._start()
         first = None if start is None else read_checkpoint(start, self.run.learner(None, self.schedule).weights).weights
@@ -106,7 +108,7 @@ class Training(_InFolder):
         failed = ""
         for chosen in islice(order, self.per_epoch):
             if self.step in marks:
-                self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
+                self.learner.follow(self.run.settings(self.step, self.schedule))
             images, labels = self.data.train_images[chosen], self.data.train_labels[chosen]
             if self.run.compares and len(digests) == self.per_epoch - 1:
                 alike = cosines(self.learner, self.step, images, labels)

@@ -37,6 +37,10 @@ class MethodRequest:
         """Return what a step leaves for the next one besides the trained tensors, and how to turn it off."""
         return None
 
+    def fault_of_steps(self, settings: Any, steps: int) -> str:
+        """Return why so many steps train nothing, a sentence; empty if they train."""
+        return ""
+
     def passes(self) -> int:
         """Return how often a batch that comes in parts goes through the board in a step."""
         return 1

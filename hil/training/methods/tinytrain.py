@@ -44,6 +44,14 @@ class TinyTrainRequest(BpRequest):
         """Return the choice, which cannot be turned off."""
         return "the choice of layers and channels", "use int8-bp, whose layers do not depend on samples"
 
+    def fault_of_steps(self, settings: GraphSettings, steps: int) -> str:
+        """Name both numbers if all steps rank."""
+        if steps > settings.ranking:
+            return ""
+        return (
+            f"all {steps} steps rank with ranking = {settings.ranking}, and none trains: choose more steps than that."
+        )
+
 
 @dataclass(frozen=True)
 class TinyTrainFigures(BpFigures):

@@ -8,20 +8,23 @@ from itertools import islice, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
 from hil.training.data import batches, load
-from hil.training.experiments.certify import Segment, trial_of
+from hil.training.experiments.certify import Segment, segments, trial_of
 from hil.training.experiments.choice import CHOICE_FILE, outdated, resolved
 from hil.training.experiments.curve import (
+    STATE,
     EpochRow,
     checkpoint_path,
     read_checkpoint,
     read_curve,
     read_run,
+    read_state,
     write_curve,
     write_run,
 )
@@ -42,7 +45,7 @@ from hil.training.reference.methods import reference_of, training_loop
 from hil.training.reference.native.tflite8 import fastest
 from hil.training.trial.prepare import prepare
 
-from .folders import same
+from .folders import by_slices, same
 
 DATA = "fashion-mnist-1k+fog-5@40-10"
 SMALL = GraphRun(
@@ -276,10 +279,69 @@ def test_a_run_is_what_the_reference_does_by_hand_and_goes_on_behind_a_cut(tmp_p
     data = load(DATA)
     for step, chosen in enumerate(islice(batches(data, 20, 1), 4)):
         if step == 2:
-            learner.configure(settings.changed(eta=0.01), 2)
+            learner.follow(settings.changed(eta=0.01))
         outcome = learner.step(data.train_images[chosen], data.train_labels[chosen])
     assert tuple(read_checkpoint(checkpoint_path(whole, 2)).digests[-1]) == outcome.digests
     assert read_curve(whole)[2].loss is not None
+
+
+STATEFUL = {
+    "tinytrain": replace(SMALL, method="tinytrain", given=(("ranking", 3), ("work_budget", 256)), epochs=4, batch=10),
+    "mcutrain": replace(SMALL, method="mcutrain", given=(("train", "all"), ("blocks", 8)), epochs=4),
+}
+
+
+@pytest.mark.parametrize("method", STATEFUL)
+def test_velocities_and_a_choice_go_on_over_the_epochs_and_behind_every_cut(method: str, tmp_path: Path) -> None:
+    """Beside a plain loop over the reference, whose rate follows the same cosine; steps 0 to 2 of TinyTrain rank."""
+    run = STATEFUL[method]
+    whole, cut, sliced = (begin(tmp_path / name, run) for name in ("whole", "cut", "sliced"))
+    rows = list(Training(whole).epochs())
+    for epoch in range(run.epochs + 1):
+        before = (cut / STATE.format(epoch - 1)).read_bytes() if epoch > 1 else b""
+        next(Training(cut).epochs())
+        if epoch > 1:  # cut between the checkpoint with its state and the row of the curve
+            write_curve(cut, read_curve(cut)[:-1])
+            (cut / STATE.format(epoch - 1)).write_bytes(before)
+            next(Training(cut).epochs())
+    assert by_slices(sliced) == [1] * (run.epochs + 1)
+    same(whole, cut)
+    same(whole, sliced)
+    schedule, data, per_epoch = run.schedule(rows[-1].step), load(DATA), rows[1].step
+    learner = reference_of(run._method(schedule))
+    for step, chosen in enumerate(islice(batches(data, run.batch, 1), rows[-1].step)):
+        if step % per_epoch == 0:
+            learner.follow(run.settings(step, schedule))
+        outcome = learner.step(data.train_images[chosen], data.train_labels[chosen])
+    assert tuple(read_checkpoint(checkpoint_path(whole, run.epochs)).digests[-1]) == outcome.digests
+    kept = read_state(whole, run.epochs)
+    assert kept.keys() == learner.state().keys() and any(its.any() for name, its in kept.items() if "velocity" in name)
+    for name, array in learner.state().items():
+        np.testing.assert_array_equal(kept[name], array, err_msg=name)
+    assert list(whole.glob("state-*.npz")) == [whole / STATE.format(run.epochs)], "only the last one is needed"
+    moved = [row.moved for row in rows]
+    if method == "tinytrain":  # four steps an epoch, three of which rank in the first
+        assert learner._completed == 16 and 0 < moved[1] < moved[-1]
+    (segment,) = segments([run], tmp_path / "whole")
+    assert segment.epoch == 0, "a board begins with weights only"
+
+
+def test_an_older_folder_without_the_state_says_what_to_do(tmp_path: Path) -> None:
+    folder = begin(tmp_path, STATEFUL["mcutrain"])
+    list(islice(Training(folder).epochs(), 2))
+    (folder / STATE.format(1)).unlink()
+    with pytest.raises(RigError, match=r"state-001.npz .*delete its run's folder and resume"):
+        list(Training(folder).epochs())
+
+
+def test_a_run_whose_steps_all_rank_is_refused(tmp_path: Path) -> None:
+    """Two epochs of two steps."""
+    run = replace(SMALL, method="tinytrain", given=(("ranking", 4),))
+    with pytest.raises(RigError, match="all 4 steps rank with ranking = 4, and none trains: choose more steps"):
+        Training(begin(tmp_path / "refused", run))
+    rows = list(Training(begin(tmp_path, replace(run, given=(("ranking", 3), ("work_budget", 256))))).epochs())
+    assert rows[1].moved == 0 < rows[2].moved
+    replace(SMALL, method="mcutrain", given=()).check_steps(1)
 
 
 def test_a_board_is_asked_for_the_same(tmp_path: Path) -> None:

@@ -168,15 +168,22 @@ def test_table_7_has_back_propagation_in_floats(tmp_path: Path) -> None:
     assert "| Poor Man's Training | 70.00 (78.33) |" in said and "| no adaptation | 30.00 (73.00) |" in said
 
 
-def test_tinytrain_has_a_row_that_the_paper_lacks_and_at_least_two_steps_an_epoch() -> None:
+ENDING = ", and none trains: choose more steps than that."
+
+
+def test_tinytrain_has_a_row_that_the_paper_lacks_and_steps_that_train() -> None:
     table = TABLES["pmt-table7"](ExperimentRequest(network="lenet5-tflite"))
     assert table.rows.index("tinytrain") == table.rows.index("mcutrain") + 1
     assert not [row for _, _, row in table.paper if row == "tinytrain"]
     assert {run.method for run in table.cells["lenet5-tflite", "fog", "tinytrain"]} == {"tinytrain"}
-    for batch, runs in ((40, True), (41, False)):
-        small = TABLES["pmt-table7"](replace(SMALL, images=80, batch=batch))
-        assert ("tinytrain" in small.not_run) != runs
+    for batch, epochs, searched, runs in (
+        (40, 1, 0, True), (41, 1, 0, False), (41, 2, 0, True), (41, 2, 1, False), (80, 9, 2, True),
+    ):  # fmt: skip
+        request = replace(SMALL, images=80, batch=batch, epochs=epochs, search_epochs=searched)
+        small = TABLES["pmt-table7"](request)
         assert any(run.variant == "tinytrain" for run in small.runs) == runs
+        said = {} if runs else {"tinytrain": f"all 1 steps rank with ranking = 1{ENDING}"}
+        assert small.not_run == said
 
 
 def test_figures_10_and_11_have_the_rows_of_figure_7_in_several_tasks() -> None:
