@@ -17,7 +17,8 @@ class ExperimentRequest:
     """What the user requested; 0 or empty: the experiment's own value.
 
     Attributes:
-        data: data sets. columns: of ElasticZO's tables. network: pre-trained. corruptions: of the images.
+        data: data sets. network: pre-trained. corruptions: of the images.
+        columns: of ElasticZO's tables; of FQT's figures the readings of its equation (8).
         seeds, epochs, batch: of every run of the table.
         images: for training; a part of them is held out while something is chosen.
         queries: for each layer. tasks: few-shot tasks for each seed.

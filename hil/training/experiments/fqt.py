@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from hil.errors import RigError
@@ -13,7 +14,7 @@ from hil.training.data.user_files import find, user_sets
 from hil.training.experiments.builder import Builder, ExperimentRequest
 from hil.training.experiments.fqt_runs import FqtRun
 from hil.training.experiments.graphs import GraphRun
-from hil.training.experiments.paper import Experiment, paper
+from hil.training.experiments.paper import Column, Experiment, paper
 from hil.training.experiments.table import MemoryRow, PaperTable
 from hil.training.methods.fqt import Fqt
 from hil.training.networks import NETWORKS, build
@@ -52,19 +53,24 @@ def table(experiment: Experiment, request: ExperimentRequest) -> PaperTable:
         others["not_run"] = _last_two_blocks(builder)
     else:
         full = experiment.name == "fqt-figure7"
-        known, column = networks("full" if full else "reset"), "all" if full else "last5"
-        sets = _sets(experiment, request, known)
-        for data in sets:
+        known = networks("full" if full else "reset")
+        sets, columns = _sets(experiment, request, known), _columns(experiment, request)
+        for data, column in product(sets, columns):
             if BASELINE in experiment.rows and data in networks("before"):
                 before, (name, _) = f"{networks('before')[data]}-float32", _parts(request, data)
-                run = FqtRun(name, column, BASELINE, 1, 0, request.batch, before, "float32", eta=RATE)
-                builder.cells[data, column, BASELINE] = (run,)
+                run = FqtRun(name, columns[0].title, BASELINE, 1, 0, request.batch, before, "float32", eta=RATE)
+                builder.cells[data, column.title, BASELINE] = (run,)
             for row in (row for row in experiment.rows if row != BASELINE):
                 _add(builder, data, column, row, f"{known[data]}-{experiment.declared[row].method}")
         if experiment.memory_parts:
             layers = {} if full else {"last_layers": LAST_LAYERS}
             others["memory"] = memory_rows({data: known[data] for data in sets}, layers)
     return builder.table(_facts(builder), **others)
+
+
+def _columns(experiment: Experiment, request: ExperimentRequest) -> tuple[Column, ...]:
+    """Return the requested readings of equation (8), or all."""
+    return tuple(one for one in experiment.columns if one.kind in request.columns or not request.columns)
 
 
 def _sets(experiment: Experiment, request: ExperimentRequest, known: Iterable[str]) -> tuple[str, ...]:
@@ -112,28 +118,30 @@ def is_there(name: str) -> bool:
     return name not in known_sets() or all((folder / file_name(part)).is_file() for part in PARTS)
 
 
-def _add(builder: Builder, data: str, column: str, row: str, network: str, size: str = "") -> None:
+def _add(builder: Builder, data: str, column: Column, row: str, network: str, size: str = "") -> None:
     """Add a cell: a run with every seed, its rate given or searched on held-out training samples."""
     request, declared = builder.request, builder.experiment.declared[row]
     name, held_out = _parts(request, data, size)
-    one = (name, column, row, 1, request.epochs, request.batch, network, declared.method, declared.given)
+    given = (*declared.given, *column.settings.items())
+    one = (name, column.title, row, 1, request.epochs, request.batch, network, declared.method, given)
     run: FqtRun | GraphRun = FqtRun(*one) if declared.method in CONFIGURATIONS else GraphRun(*one)
-    tried = replace(run, data=held_out, column=f"rate-{column}")
-    builder.add((data, column, row), replace(run, **builder.rate(tried, request.rates or declared.rates)))
+    tried = replace(run, data=held_out, column=f"rate-{column.title}")
+    builder.add((data, column.title, row), replace(run, **builder.rate(tried, request.rates or declared.rates)))
 
 
 def _last_two_blocks(builder: Builder) -> dict[str, str]:
-    """Add the cells of table IV, beside SGD-M in int8 and MCUTrain; return the rows that are not run."""
-    not_run = {"sgd-m-fp32": "there is no SGD with momentum in floats here."}
+    """Add the cells of table IV; return the rows that are not run."""
+    not_run, column = dict[str, str](), Column("last-two-blocks", "last-two-blocks")
     if f"{MCUNET}-uint8" not in NETWORKS:
         raise RigError(f"fqt-table4 trains {MCUNET}, whose files are yours: {cure_of(MCUNET)}.")
     (data,), tflite8 = _sets(builder.experiment, builder.request, (MCUNET_DATA,)), f"{MCUNET}-int8"
     for row in builder.experiment.trained:
-        network = f"{MCUNET}-uint8" if row == "uint8" else tflite8
+        method = builder.experiment.declared[row].method
+        network = f"{MCUNET}-{method}" if method in CONFIGURATIONS else tflite8
         if network in NETWORKS:
-            _add(builder, data, "last-two-blocks", row, network, f"@{SIDE}x{SIDE}x3")
+            _add(builder, data, column, row, network, f"@{SIDE}x{SIDE}x3")
         else:
-            not_run[row] = f"they train networks in tflite8, and there is no {tflite8}."
+            not_run[row] = f"it trains {network}, and there is no network of that name."
     return not_run
 
 
@@ -141,6 +149,7 @@ def _facts(builder: Builder) -> dict[str, Any]:
     request = builder.request
     begins = f" begins with {', '.join(f'{rate:g}' for rate in request.rates)} and" if request.rates else ""
     return {
+        "readings": not request.columns or "accumulated" in request.columns,
         "images": f"{request.images:,}", "fewer": request.epochs not in (EPOCHS, MCUNET_EPOCHS),
         "epochs": request.epochs, "batch": request.batch != BATCH and request.batch,
         "seeds": request.seeds != RUNS and f"{request.seeds} seed{'s' if request.seeds > 1 else ''}",

@@ -30,9 +30,10 @@ from hil.training.networks import NETWORKS, names
 from hil.training.networks.published_heads import NEW_HEADS
 
 SEEDS = 3  # default of an experiment of the user's own
+READINGS = tuple(name for name, one in paper("fqt").experiments.items() if one.columns)
 OWNERS: Mapping[str, tuple[str, ...]] = {  # the experiments that have an option of add_paper_options
     "data": ("elasticzo-*", "qzo-few-shot", "qzo-ablation", "fqt-*", *TASKS, *BOTH),
-    "columns": ("elasticzo-*",),
+    "columns": ("elasticzo-*", *READINGS),
     "network": ("pmt-*", "qzo-*"),
     "corruptions": ("pmt-*", "qzo-ood"),
     "images": ("pmt-*", "qzo-ood", "qzo-ablation", "fqt-*"),
@@ -54,7 +55,7 @@ def add_paper_options(parser: argparse.ArgumentParser) -> None:
     rates = ",".join(f"{rate:g}" for rate in paper("pmt").experiments["pmt-table4"].defaults["rates"])
     data = "data set; default: those that are there, qzo-* mnist; pmt-*: also yours, by path"
     add("--data", metavar="NAME", help=_of("data", data))
-    columns = f"columns; default: {','.join(LOSS)}, for {' and '.join(WITH_FP32)} also {FP32}"
+    columns = f"columns; default: {','.join(LOSS)}, for {' and '.join(WITH_FP32)} also {FP32}; fqt-*: all readings"
     add("--columns", metavar="LIST", help=_of("columns", columns))
     network = f"pre-trained network; default: pmt-* resnet-tiny, new tasks {PUBLISHED}, qzo-* lenet5-tflite"
     add("--network", choices=networks, help=_of("network", network))
@@ -130,7 +131,7 @@ def _request(options: argparse.Namespace) -> ExperimentRequest:
     )  # fmt: skip
     if name == "qzo-few-shot" and options.batch is not None:
         raise RigError("--batch is given for qzo-few-shot, whose steps have all 25 support images: leave it out.")
-    known = (FP32, *LOSS) if name in WITH_FP32 else tuple(LOSS)
+    known = _columns_of(name)
     columns = _names("columns", options.columns, known) if options.columns else known
     if options.rates is not None and name in WITH_FP32 and FP32 not in columns:
         raise RigError(f"--rates is of the column {FP32}, which --columns leaves out: leave it out too.")
@@ -138,9 +139,19 @@ def _request(options: argparse.Namespace) -> ExperimentRequest:
     if options.data == CLOUDS and name.startswith(("elasticzo-", "qzo-")) and not clouds:
         only = f"only the column {FP32} of elasticzo-table1 trains on"
         raise RigError(f"--data names {CLOUDS}, which {only}: choose images.")
+    request = replace(request, columns=columns)
     if not name.startswith("elasticzo-"):
         return request
-    return replace(request, columns=columns, data=_data(options.data, (*image_sets(), *([CLOUDS] if clouds else []))))
+    return replace(request, data=_data(options.data, (*image_sets(), *([CLOUDS] if clouds else []))))
+
+
+def _columns_of(name: str) -> tuple[str, ...]:
+    """Return the columns from which --columns chooses; none for an experiment without the option."""
+    if name in READINGS:
+        return tuple(column.kind for column in paper("fqt").experiments[name].columns)
+    if not name.startswith("elasticzo-"):
+        return ()
+    return (FP32, *LOSS) if name in WITH_FP32 else tuple(LOSS)
 
 
 def _names(option: str, text: str, known: Iterable[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -105,9 +106,10 @@ def sparse_lines(summary: ExperimentSummary) -> list[str]:
     """Return what sparse backward passes cost over the whole training, beside those with all channels."""
     table, lines = summary.table, [""]
     lines += [f"{SPARSE}:", ""] if table.all_channels else []
-    for row, dense in table.all_channels.items():
+    columns = tuple(dict.fromkeys(column for _, column in table.columns))
+    for (row, dense), which in product(table.all_channels.items(), columns):
         ratios = []
-        for data, column in table.columns:
+        for data, column in (one for one in table.columns if one[1] == which):
             ours, whole = summary.cell(data, column, row), summary.cell(data, column, dense)
             if ours is None or whole is None or not ours.backward_macs or whole.backward_macs is None:
                 continue
@@ -115,7 +117,8 @@ def sparse_lines(summary: ExperimentSummary) -> list[str]:
             counts = f"{ours.backward_macs:,.0f} of {whole.backward_macs:,.0f}, {ratios[-1]:.2f} times fewer"
             lines.append(f"- {table.called(row)}, {data} {table.called(column)}: {counts}")
         if len(ratios) > 1:
-            lines.append(f"- {table.called(row)}, mean over the data sets: {fmean(ratios):.2f} times fewer")
+            of = f", {table.called(which)}" if len(columns) > 1 else ""
+            lines.append(f"- {table.called(row)}, mean over the data sets{of}: {fmean(ratios):.2f} times fewer")
     return lines if len(lines) > 1 else []
 
 

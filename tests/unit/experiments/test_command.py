@@ -145,7 +145,10 @@ def test_no_data_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys:
 @pytest.mark.parametrize(
     "more, said",
     [
-        ("--columns=int8", "--columns is an option of elasticzo-*, not of pmt-table4"),
+        (
+            "--columns=int8",
+            "--columns is an option of elasticzo-*, fqt-figure4, fqt-figure6, fqt-figure7, fqt-figure8, not of pmt-table4",
+        ),
         (
             "--data=mnist",
             "--data is an option of elasticzo-*, qzo-few-shot, qzo-ablation, fqt-*, pmt-table10, pmt-table11",

@@ -20,6 +20,7 @@ from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, read_checkpoint, read_curve, read_run, write_curve, write_run
 from hil.training.experiments.fqt import CONFIGURATIONS, SHARES
 from hil.training.experiments.fqt_runs import FqtRun
+from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.paper import paper
 from hil.training.experiments.render import as_markdown, as_page
 from hil.training.experiments.summary import ExperimentSummary, summarise
@@ -93,7 +94,7 @@ def test_every_run_waits_for_its_search_and_no_test_sample_decides(name: str) ->
 
 def test_transfer_trains_the_last_five_layers_of_reset_networks() -> None:
     table = TABLES["fqt-figure4"](ExperimentRequest())
-    assert [data for data, _ in table.columns] == ["vibration", IMAGES]
+    assert list(dict.fromkeys(data for data, _ in table.columns)) == ["vibration", IMAGES]
     for configuration in CONFIGURATIONS:
         run = table.cells["vibration", "last5", configuration][0]
         assert isinstance(run, FqtRun)
@@ -122,9 +123,77 @@ def test_sparse_rows_change_the_share_alone() -> None:
     assert table.all_channels["uint8-0.1"] == "uint8-1" and len(table.all_channels) == 6
 
 
+def test_columns_are_the_readings_of_equation_8() -> None:
+    """They differ in the statistics alone, and each searches its own rate; --columns takes one of them."""
+    table = TABLES["fqt-figure8"](ExperimentRequest())
+    assert table.columns == ((IMAGES, "last5"), (IMAGES, "last5-accumulated"))
+    for row in table.rows:
+        one, other = (table.cells[IMAGES, column, row][0] for column in ("last5", "last5-accumulated"))
+        assert isinstance(one, FqtRun) and isinstance(other, FqtRun)
+        assert (one.settings(0, ()).standardise, other.settings(0, ()).standardise) == ("running", "accumulated")
+        changed = {"column": "last5", "given": one.given, "rate_from": one.rate_from}
+        assert replace(other, **changed) == one and other.rate_from != one.rate_from
+        assert other.given == (*one.given, ("standardise", "accumulated"))
+    assert len({search.stem for search in table.searches}) == 6
+    for one, name in (("running", "last5"), ("accumulated", "last5-accumulated")):
+        single = TABLES["fqt-figure8"](ExperimentRequest(columns=(one,)))
+        assert single.columns == ((IMAGES, name),)
+        assert ("can be read in two ways" in " ".join(single.differences)) == (one == "accumulated")
+    baseline = TABLES["fqt-figure4"](ExperimentRequest(data=(IMAGES,)))
+    assert baseline.cells[IMAGES, "last5", "baseline"] == baseline.cells[IMAGES, "last5-accumulated", "baseline"]
+    assert len([run for run in baseline.runs if run.variant == "baseline"]) == 1
+
+
+def test_the_option_of_the_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["experiment", "fqt-figure6", "--columns=int8"]) == 2
+    assert "--columns names 'int8': known are: accumulated, running." in capsys.readouterr().err
+    assert cli.main(["experiment", "fqt-table4", "--columns=running"]) == 2
+    assert "--columns is an option of elasticzo-*, fqt-figure4, fqt-figure6" in capsys.readouterr().err
+
+
+def test_table_4_has_momentum_and_adam_in_floats_and_momentum_in_int8(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the user has no files: the names of the networks are all that the runs need."""
+    names = [f"mcunet-5fps-{one}" for one in ("uint8", "float32", "int8")]
+    monkeypatch.setattr("hil.training.experiments.fqt.NETWORKS", names)
+    table = TABLES["fqt-table4"](ExperimentRequest(rates=(0.001,), seeds=1))
+    assert not table.not_run
+    cells = {row: run for (_, _, row), (run,) in table.cells.items()}
+    assert {row: (run.network, dict(run.given)) for row, run in cells.items() if isinstance(run, FqtRun)} == {
+        "uint8": ("mcunet-5fps-uint8", {"last_layers": 7}),
+        "sgd-m-fp32": (
+            "mcunet-5fps-float32",
+            {"last_layers": 7, "optimizer": "momentum", "standardise": "off", "gradient": "mean"},
+        ),
+        "adam-fp32": (
+            "mcunet-5fps-float32",
+            {"last_layers": 7, "optimizer": "adam", "standardise": "off", "gradient": "mean"},
+        ),
+    }
+    for row, qas in (("sgd-m-int8", 0), ("mcutrain", 1)):
+        run = cells[row]
+        assert isinstance(run, GraphRun) and run.network == "mcunet-5fps-int8"
+        settings = run.settings(0, ())
+        assert (settings.method, settings.momentum, settings.qas, settings.train) == ("bp", 0.9, qas, "all")
+    monkeypatch.setattr("hil.training.experiments.fqt.NETWORKS", names[:2])
+    assert set(TABLES["fqt-table4"](ExperimentRequest(rates=(0.001,))).not_run) == {"sgd-m-int8", "mcutrain"}
+
+
+@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+def test_what_an_optimizer_keeps_goes_on_behind_a_cut(tmp_path: Path, optimizer: str) -> None:
+    given = (("last_layers", 5), ("optimizer", optimizer), ("standardise", "off"), ("gradient", "mean"))
+    network = "mbednet-reset-vibration-float32"
+    run = replace(RUN, network=network, configuration="float32", given=given, epochs=2)
+    whole, cut = begin(tmp_path / "whole", run), begin(tmp_path / "cut", run)
+    rows = list(Training(whole).epochs())
+    list(islice(Training(cut).epochs(), 2))
+    list(Training(cut).epochs())
+    same(whole, cut)
+    assert run.has_state and rows[-1].moved > 0
+
+
 def test_full_training_has_all_layers() -> None:
     table = TABLES["fqt-figure7"](ExperimentRequest())
-    assert [data for data, _ in table.columns] == [IMAGES]
+    assert table.columns == ((IMAGES, "all"), (IMAGES, "all-accumulated"))
     run = table.cells[IMAGES, "all", "uint8"][0]
     assert isinstance(run, FqtRun) and len(run.settings(0, ()).trained(build(run.network, 1))) == 4
 
@@ -162,10 +231,12 @@ def test_points_decide_the_claims(tmp_path: Path) -> None:
     accuracies = {"uint8": 0.885, "mixed": 0.889, "float32": 0.90, "baseline": 0.95}
     summary = filled(table, tmp_path, accuracies)
     broken = "mixed 88.90 is not within 1 of float32 90.00"
-    assert [order.broken for order in summary.orders] == [(broken,)] * 2
+    assert [order.broken for order in summary.orders] == [(broken,)] * 4, "two sets, two readings"
     assert all("the rate of uint8 was not searched" in order.doubts for order in summary.orders)
     said = as_markdown(summary)
-    assert "| baseline, before the reset | 95.00 | 95.00 |" in said and "| uint8 | 88.50 ± 0.00 |" in said
+    assert (
+        "| baseline, before the reset | 95.00 | 95.00 | 95.00 | 95.00 |" in said and "| uint8 | 88.50 ± 0.00 |" in said
+    )
     assert "| network | method | feature maps | weights and gradients | flash |" in said
 
 
@@ -174,7 +245,8 @@ def test_the_backward_pass_of_a_whole_training(tmp_path: Path) -> None:
     summary = filled(table, tmp_path, {}, {"mixed-1": 1000.0, "mixed-0.5": 600.0, "mixed-0.1": 200.0})
     said = as_markdown(summary)
     assert "- mixed, lambda_min 0.1, vibration the last five layers: 200 of 1,000, 5.00 times fewer" in said
-    assert "- mixed, lambda_min 0.5, mean over the data sets: 1.67 times fewer" in said
+    assert "- mixed, lambda_min 0.5, mean over the data sets, the last five layers: 1.67 times fewer" in said
+    assert "mean over the data sets, the last five layers, accumulated: 1.67 times fewer" in said
     page = as_page(summary)
     assert "<h2>Sparse backward passes</h2>" in page and "<li>mixed, lambda_min 0.1, mean" in page
 

@@ -14,7 +14,7 @@ from hil.training.experiments.table import NONE
 from hil.training.experiments.tables import TABLES
 
 ALL = [experiment for name in PAPERS for experiment in paper(name).experiments.values()]
-MADE = {"pmt-figure8": ("Q=",), "pmt-figure9": ("Q=",), "fqt-figure4": ("baseline",), "fqt-table4": ("sgd-m-fp32",)}
+MADE = {"pmt-figure8": ("Q=",), "pmt-figure9": ("Q=",), "fqt-figure4": ("baseline",)}
 
 
 def names(experiment: Experiment) -> set[str]:
