@@ -181,10 +181,8 @@ class Device:
         if not plan.chosen:
             self.load(plan.file(arrays))
         self.configure(configuration)
-        if plan.chosen:
-            for index, array in enumerate(arrays):
-                self.write(index, array.astype(array.dtype.newbyteorder("<")).tobytes())
-            self.configure(configuration)  # else the next one would not follow the schedule: a tensor was written
+        for index, array in enumerate(arrays if plan.chosen else ()):
+            self.write(index, array.astype(array.dtype.newbyteorder("<")).tobytes())
 
     def fill(self, batch: Batch) -> None:
         """Fill the slots with a batch: by the numbers of its samples if the board keeps them."""

@@ -87,7 +87,7 @@ class FakeBoard:
 
     def step(self, step: int, count: int) -> Stepped:
         assert step == self.next_step and count == len(self.held.images)
-        self.next_step += 1
+        self.next_step, self.written = self.next_step + 1, False
         its = self.learner.step(self.held.images, self.held.labels)
         return Stepped(step, its.loss_plus, its.loss_minus, dict.fromkeys(PHASES, 1), its.digests, its.sign)
 
