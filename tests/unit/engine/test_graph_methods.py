@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -99,27 +100,34 @@ def test_back_propagation_is_that_of_the_reference(library: ctypes.CDLL, data: s
         check_steps(library, graph, chosen, data.draw(st.integers(1, chosen.batch)), data.draw(st.booleans()), seed)
 
 
-def test_momentum_begins_anew_with_new_settings(library: ctypes.CDLL) -> None:
-    """A board that came back has lost it, so it is lost wherever settings come; a step that goes on without them differs."""
+def test_momentum_goes_on_with_the_schedule_and_begins_anew_with_other_settings(library: ctypes.CDLL) -> None:
+    """A rate that changes keeps it; another seed, as of a board that came back, does not."""
     rng = np.random.default_rng(8)
     graph = drawn_graph(rng, middle=5, apart=True)
     chosen = GraphSettings(method="bp", momentum=0.9, eta=0.01)
-    reference, engine = training_loop("bp")(graph, chosen), GraphEngine(library, encode(graph))
-    without = GraphEngine(library, encode(graph))
-    for each in (engine, without):
-        each.configure(chosen, 1)
+    later = {"follows": replace(chosen, eta=0.02), "anew": replace(chosen, eta=0.02, seed=2)}
+    references = {name: training_loop("bp")(graph, chosen) for name in later}
+    engines = {name: GraphEngine(library, encode(graph)) for name in later}
+    for engine in engines.values():
+        engine.configure(chosen, 1)
     for step in range(4):
         pictures, labels = images(graph, 1, rng)
-        if step == 2:
-            reference.configure(chosen, step)
-            engine.configure(chosen, 1, step)
-        for each in (engine, without):
-            each.samples(pictures, labels)
-        expected = reference.step(pictures, labels)
-        assert engine.step(step, 1).digests == expected.digests
-        assert (without.step(step, 1).digests == expected.digests) == (step < 2)
-    for each in (engine, without):
-        each.close()
+        digests = {}
+        for name, engine in engines.items():
+            if step == 2:
+                engine.configure(later[name], 1, step)
+                change = (
+                    references[name].follow
+                    if name == "follows"
+                    else partial(references[name].configure, first_step=step)
+                )
+                change(later[name])
+            engine.samples(pictures, labels)
+            digests[name] = engine.step(step, 1).digests
+            assert digests[name] == references[name].step(pictures, labels).digests
+        assert (digests["follows"] == digests["anew"]) == (step < 2)
+    for engine in engines.values():
+        engine.close()
 
 
 @pytest.mark.parametrize(
