@@ -33,6 +33,7 @@ from hil.training.experiments.elasticzo_costs import ElasticzoCosts
 from hil.training.experiments.finished import FinishedRuns
 from hil.training.experiments.fqt_costs import FIGURES, FqtCosts
 from hil.training.experiments.kinds import Run
+from hil.training.experiments.native_lines import make_library
 from hil.training.experiments.options import SEEDS, add_paper_options, refuse_for_costs, selected_table
 from hil.training.experiments.paper import PAPERS
 from hil.training.experiments.pmt_costs import COST_TABLES, PmtCosts
@@ -60,6 +61,7 @@ def main(arguments: list[str]) -> int:
     console = Console()
     with workers_of(options, partial(console.print, highlight=False, soft_wrap=True)) as workers:
         if not options.certify_only:
+            make_library(console)
             finished = None if options.no_cache else FinishedRuns()
             train(table, out, workers, options.resume, console, finished)
         _all_complete(table, out)

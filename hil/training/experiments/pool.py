@@ -39,7 +39,9 @@ class RunLines:
         self._progress.stop()
 
     def begin(self, name: str, done: int, epochs: int) -> None:
-        """Show a run that starts, or continues after epoch `done`."""
+        """Show a run that starts, or continues after epoch `done`, and leave a line about it."""
+        after = f" after epoch {done}" if done else ""
+        self._console.print(f"{name}: begins{after}, {epochs} epochs", highlight=False)
         self._tasks[name] = self._progress.add_task(name, total=epochs, completed=done, text="")
 
     def epoch(self, name: str, row: EpochRow) -> None:
@@ -51,7 +53,8 @@ class RunLines:
         self._progress.remove_task(self._tasks.pop(name))
         if rows:
             last, seconds = rows[-1], sum(row.train_s + row.eval_s for row in rows)
-            text = f"{name}: {last.epoch} epochs, test {last.test_accuracy:.2%}, {seconds:,.0f} s"
+            how = f" in {last.arithmetic}" if last.arithmetic else ""
+            text = f"{name}: {last.epoch} epochs{how}, test {last.test_accuracy:.2%}, {seconds:,.0f} s"
             self._console.print(text, highlight=False)
 
     def copied(self, name: str, rows: list[EpochRow]) -> None:

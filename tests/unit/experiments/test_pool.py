@@ -98,12 +98,12 @@ def test_one_that_fails_is_named_and_the_others_train(begun, tmp_path: Path, mon
     assert complete(good)
 
 
-def test_a_log_gets_one_line_a_run(begun, workers: Workers) -> None:
+def test_a_log_gets_a_line_when_a_run_begins_and_one_at_its_end(begun, workers: Workers) -> None:
     text = StringIO()
     folder = begun(epochs=2)
     with RunLines(Console(file=text, width=200)) as lines:
         Pool(workers, lines).train([folder])
     said = [line for line in text.getvalue().splitlines() if line.strip()]
-    assert len(said) == 1 and said[0].startswith(
-        f"{folder.name}: 2 epochs, test {read_curve(folder)[-1].test_accuracy:.2%}"
-    )
+    last = read_curve(folder)[-1]
+    assert len(said) == 2 and said[0] == f"{folder.name}: begins, 2 epochs"
+    assert said[1].startswith(f"{folder.name}: 2 epochs in {last.arithmetic}, test {last.test_accuracy:.2%}")

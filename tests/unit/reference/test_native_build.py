@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hil.training.reference.native import build
+
 PROGRAM = """
 from hil.training.networks import build
 from hil.training.reference.native.bfp8 import fastest
@@ -19,10 +21,10 @@ NIGHTLY = pytest.mark.tier("nightly")  # each builds the library twice
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
 
 
-def begun(cache: Path, path: str) -> subprocess.Popen[str]:
+def begun(cache: Path, path: str, program: str = PROGRAM) -> subprocess.Popen[str]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "HOME": str(cache), "PATH": path}
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -56,7 +58,8 @@ def quick(tmp_path: Path) -> str:
 def test_several_processes_build_it_once(tmp_path: Path) -> None:
     real = shutil.which("cc")
     path = compiler(
-        tmp_path / "bin", f'case "$*" in *-dM*) ;; *) echo built >> {tmp_path}/log ;; esac; exec {real} "$@" -O0'
+        tmp_path / "bin",
+        f'case "$*" in *-dM*|*" -c "*) ;; *) echo built >> {tmp_path}/log ;; esac; exec {real} "$@" -O0',
     )
     names = {said(process) for process in [begun(tmp_path / "cache", path) for _ in range(3)]}
     assert len(names) == 1 and names.pop().startswith("C")
@@ -64,6 +67,21 @@ def test_several_processes_build_it_once(tmp_path: Path) -> None:
     assert said(begun(tmp_path / "cache", path)).startswith("C")
     assert (tmp_path / "log").read_text() == "built\n"
     assert len(files(tmp_path / "cache", ".so")) == 1
+
+
+@NIGHTLY
+@needs_compiler
+def test_each_file_is_compiled_by_itself_and_told(tmp_path: Path, quick: str) -> None:
+    files_of_c = len(list(build.SOURCES.rglob("*.c")))
+    program = """
+from hil.training.reference.native import build
+told = []
+build.library(told=lambda *count: told.append(count))
+build.library.cache_clear()
+build.library(told=lambda *count: told.append(None))
+print(told)
+"""
+    assert said(begun(tmp_path / "cache", quick, program)) == str([(n, files_of_c) for n in range(1, files_of_c + 1)])
 
 
 @NIGHTLY

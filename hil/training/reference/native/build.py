@@ -14,6 +14,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +27,9 @@ SOURCES = Path(__file__).parent
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fwrapv", "-fPIC", "-shared", "-w")
 OWN = "native"  # the instructions of this processor, to the compiler
 COMPILER = "cc"
-PATIENCE_S = 300.0  # for the compiler, or another process that runs it
+PATIENCE_S = 300.0  # for the compiler with one file
+LOCK_S = 3600.0  # for another process that compiles all of them
+Progress = Callable[[int, int], None]
 
 
 class NotBuilt(Exception):
@@ -33,11 +37,12 @@ class NotBuilt(Exception):
 
 
 @cache
-def library(instructions: str = OWN) -> ctypes.CDLL:
+def library(instructions: str = OWN, told: Progress | None = None) -> ctypes.CDLL:
     """Return the library of this computer.
 
     Args:
         instructions: those that it may use, as the compiler's -march names them.
+        told: hears of each file of C that is compiled, how many are and of how many; nothing where none has to be.
 
     Raises:
         NotBuilt: no compiler, one that fails, a processor that the C does not know, or a cache that cannot be written.
@@ -50,13 +55,13 @@ def library(instructions: str = OWN) -> ctypes.CDLL:
         path = cache_folder() / "native" / f"{_key(compiler)}.so"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(path.with_suffix(".lock"), timeout=PATIENCE_S):
+            with FileLock(path.with_suffix(".lock"), timeout=LOCK_S):
                 if not path.is_file():  # nobody else built it while this process waited
-                    _build(compiler, path)
+                    _build(compiler, path, told)
         try:
             return ctypes.CDLL(str(path))
         except OSError:  # damaged
-            _build(compiler, path)
+            _build(compiler, path, told)
             return ctypes.CDLL(str(path))
     except subprocess.CalledProcessError as error:
         lines = error.stderr.strip().splitlines()
@@ -77,11 +82,25 @@ def _key(compiler: list[str]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _build(compiler: list[str], path: Path) -> None:
-    """Write the library whole or not at all."""
+def _build(compiler: list[str], path: Path, told: Progress | None) -> None:
+    """Write the library whole or not at all; as many files are compiled at a time as there are cores."""
+    sources = sorted(SOURCES.rglob("*.c"))
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        objects = [Path(folder) / f"{number}.o" for number in range(len(sources))]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            begun = [
+                pool.submit(_run, [*compiler, "-c", "-o", str(made), str(source)])
+                for source, made in zip(sources, objects, strict=True)
+            ]
+            try:
+                for done, one in enumerate(as_completed(begun), start=1):
+                    one.result()
+                    if told is not None:
+                        told(done, len(sources))
+            finally:
+                pool.shutdown(cancel_futures=True)
         partial = Path(folder) / path.name
-        _run([*compiler, "-o", str(partial), *map(str, sorted(SOURCES.rglob("*.c"))), "-lm"])
+        _run([*compiler, "-o", str(partial), *map(str, objects), "-lm"])
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.replace(path)
