@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.training.methods.settings import COMMON, MethodSetting, described, loops_of, only, setting_tables
+from hil.training.methods.settings import COMMON, MethodSetting, described, loops_of, meaning, only, setting_tables
 from tools.docs_site.markdown import cell, code, page, table
 
 PAGE = "reference/settings.md"
@@ -11,7 +11,7 @@ INTRODUCTION = """\
 
 What `settings` of a trial may have, by the table of `hil/training/methods/methods.toml` that a training loop uses.
 `hil methods` lists the methods with their variants. A setting that is *scheduled* may be changed between two steps by
-`schedule`.
+`schedule`. A trial that gives a setting where it has no effect is refused.
 """
 
 
@@ -27,14 +27,15 @@ def text() -> str:
 
 
 def _settings(settings: dict[str, MethodSetting]) -> str:
-    header = ("setting", "values", "default", "unit", "scheduled", "meaning")
+    header = ("setting", "values", "default", "unit", "scheduled", "meaning", "acts where")
     return table(header, [_row(setting) for setting in settings.values()])
 
 
 def _row(setting: MethodSetting) -> tuple[str, ...]:
     default = "" if setting.default is None else code(str(setting.default))
     unit, scheduled = cell(setting.unit), "yes" if setting.scheduled else ""
-    return code(setting.name), _values(setting), default, unit, scheduled, cell(setting.doc)
+    needs = cell(" and ".join(meaning(need) for need in setting.acts_with))
+    return code(setting.name), _values(setting), default, unit, scheduled, cell(setting.doc), needs
 
 
 def _values(setting: MethodSetting) -> str:

@@ -12,7 +12,7 @@ from hil.images import prebuilt_boards
 from hil.training.commands.listing import list_entries
 from hil.training.matrix.cells import METHOD_NAMES, cells
 from hil.training.methods import METHODS
-from hil.training.methods.settings import MethodSetting
+from hil.training.methods.settings import MethodSetting, meaning
 from hil.training.trial.choose import method_on_network
 
 NOT_CHOSEN = ("batch", "seed", "partition", "method")  # of the trial itself, or following from method and variant
@@ -28,6 +28,7 @@ class ListedSetting:
         values: description of the valid values.
         choices: the valid values of a setting that is a word; else empty.
         least, most: inclusive bounds of a setting that is a whole number; else None.
+        acts_with: where it has an effect, all of it; a trial that gives it elsewhere is refused.
     """
 
     name: str
@@ -36,6 +37,7 @@ class ListedSetting:
     choices: tuple[str, ...] = ()
     least: int | None = None
     most: int | None = None
+    acts_with: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,12 +98,13 @@ def _variants(method: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[Vari
 
 def _setting(name: str, known: MethodSetting) -> ListedSetting:
     """Return a setting with the bounds by which it is checked."""
+    needs = tuple(meaning(need) for need in known.acts_with)
     if known.words:
-        return ListedSetting(name, known.default, " | ".join(known.words), known.words)
+        return ListedSetting(name, known.default, " | ".join(known.words), known.words, acts_with=needs)
     if known.limits is not None:
         least, most = known.limits
-        return ListedSetting(name, known.default, f"{least}..{most}", (), least, most)
-    return ListedSetting(name, known.default, known.range)
+        return ListedSetting(name, known.default, f"{least}..{most}", (), least, most, needs)
+    return ListedSetting(name, known.default, known.range, acts_with=needs)
 
 
 def main(argv: list[str]) -> int:
@@ -121,4 +124,5 @@ def _show(chosen: list[ListedMethod]) -> None:
     for settings in dict.fromkeys(method.settings for method in chosen):
         print("\nsettings of " + ", ".join(method.name for method in chosen if method.settings == settings))
         for setting in settings:
-            print(f"  {setting.name:13} {setting.default!s:13} {setting.values}")
+            acts = f"; acts where {' and '.join(setting.acts_with)}" if setting.acts_with else ""
+            print(f"  {setting.name:13} {setting.default!s:13} {setting.values}{acts}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, at_step
+from hil.training.methods.elasticzo_int8 import ElasticZoInt8
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.networks import build
 from hil.training.reference.methods import MethodReference, StepOutcome
@@ -53,13 +54,21 @@ class ExponentRun(BaseRun):
         return "" if self.variant == "full-bp" else f"r_max {self.r_max}"
 
     def changed_settings(self) -> dict[str, int | float | str]:
-        """Return the settings before the first mark that differ from a trial's defaults."""
+        """Return the settings before the first mark that the run chooses, as far as they act."""
+        return self._acting(self._chosen())
+
+    def _chosen(self) -> dict[str, int | float | str]:
         return {**START, "r_max": self.r_max, "loss": LOSS[self.column], **dict(self.given)}
+
+    def _acting(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those settings that act: not those of zeroth order where nothing is trained by it, as in Full BP."""
+        method = ElasticZoInt8(build(NETWORK, self.seed), self.settings(0, ()))
+        return {name: its for name, its in chosen.items() if method.settings.unmet(name, method.facts) is None}
 
     def settings(self, step: int, schedule: Schedule) -> ElasticZoSettings:
         """Return the settings of a step."""
-        changed = self.changed_settings()
-        settings = ElasticZoSettings.of_variant(self.variant, TENSORS, batch=self.batch, seed=self.seed, **changed)
+        chosen = self._chosen()
+        settings = ElasticZoSettings.of_variant(self.variant, TENSORS, batch=self.batch, seed=self.seed, **chosen)
         return cast("ElasticZoSettings", at_step(settings, step, schedule))
 
     def schedule(self, steps: int) -> Schedule:
@@ -72,7 +81,7 @@ class ExponentRun(BaseRun):
         for epoch, changes in MARKS:
             step = steps * epoch // self.paper_epochs
             if step < steps:
-                at[step] = {name: value for name, value in changes.items() if name not in fixed}
+                at[step] = self._acting({name: value for name, value in changes.items() if name not in fixed})
         return tuple(sorted(at.items()))
 
     def learner(self, weights: Tensors | None, schedule: Schedule) -> MethodReference:

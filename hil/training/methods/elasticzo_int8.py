@@ -48,6 +48,12 @@ class ElasticZo(Method, ABC):
     learning_variants = ("cls1", "full-bp")
     in_flash_too = False
 
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """How many tensors, or layers in `float32`, zeroth order trains, and how many back-propagation."""
+        by_zo = self.settings.partition
+        return {"by_zo": by_zo, "by_bp": len(self.network.own) - by_zo}
+
 
 @dataclass(frozen=True)
 class ElasticZoInt8Plan(MethodPlan):

@@ -86,6 +86,13 @@ class Fqt(Method):
         check_passable(network.layers[chosen.trained(network)[0] :])
         return cls(network, chosen)
 
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The layers from the first trained one on: values and errors in `float32` have no ranges."""
+        layers = self.network.layers[self.settings.trained(self.network)[0] :]
+        formats = dict.fromkeys(layer.format.name.lower() for layer in layers)
+        return {"layers_in": " and ".join(formats), "handed_on": len(layers) - 1}
+
     def last_layer(self, samples: int) -> Fqt:
         """Return the method on the last layer, which is fully connected, as a network of its own."""
         last = self.network.layers[-1]

@@ -46,7 +46,7 @@ class GraphMethod(Method):
     figures_of: ClassVar[type[GraphFigures]] = GraphFigures
     in_flash_too = True
     smaller = "a variant that trains fewer layers (block1 to block4, last-layer), a batch of 1, or a smaller network"
-    cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 2, "settings": {"queries": 2}}
+    cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 2}
 
     settings: GraphSettings
 
@@ -77,6 +77,11 @@ class GraphMethod(Method):
 
     def check(self, variant: str) -> None:
         """Raise an error if the method cannot train what its settings choose; `variant` is for the message."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """How many layers are trained."""
+        return {"trained_layers": len(self.plan.trained)}
 
     @cached_property
     def plan(self) -> GraphPlan:

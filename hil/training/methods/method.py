@@ -104,6 +104,11 @@ class Method(ABC):
         """What is known of a step without a board."""
         return self.figures_of(self.plan, self.request)
 
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What network and settings decide together of where settings act; `[facts]` of methods.toml has the names."""
+        return {}
+
     def given(self, arrays: Sequence[np.ndarray]) -> Method:
         """Return the method on the network with other first weights, in the order of `plan.arrays`."""
         return replace(self, network=self.plan.with_arrays(arrays))

@@ -40,6 +40,7 @@ class PoorMansTraining(GraphMethod):
     reference = "hil.training.reference.methods.poor_mans:PoorMans"
     plan_of = PoorMansPlan
     figures_of = PoorMansFigures
+    cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 2, "settings": {"queries": 2}}
     default_variant = "adaptive"
     variants: ClassVar[Mapping[str, Any]] = {
         "adaptive": {},
@@ -64,7 +65,7 @@ class Mezo(PoorMansTraining):
     variants: ClassVar[Mapping[str, Any]] = {
         "mezo": {"perturb": "weight", "wise": "model", "difference": "central", "queries": 1, "gns": 0, "qas": 0}
     }
-    cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 2, "settings": {}}
+    cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 2}
 
 
 @dataclass(frozen=True)

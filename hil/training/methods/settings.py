@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -14,10 +14,12 @@ import numpy as np
 
 from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.errors import RigError, close_matches, shown
+from hil.training.methods.acting import Need
 
 FILE = Path(__file__).with_name("methods.toml")
 COMMON = "common"  # the table of the settings that every method has
 LOOPS = "loops"  # the tables of the training loops
+FACTS = "facts"  # what network and settings decide together, for `acts_with`
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "f32": "f"}
 OF_TRIAL = {"batch", "method", "partition", "seed"}  # settings that follow from other fields of a trial
 Chosen = TypeVar("Chosen", bound="MethodSettings")
@@ -25,7 +27,10 @@ Chosen = TypeVar("Chosen", bound="MethodSettings")
 
 @dataclass(frozen=True)
 class MethodSetting:
-    """One setting; methods.toml explains the fields. `numbers` has those of the words on the link."""
+    """One setting; methods.toml explains the fields. `numbers` has those of the words on the link.
+
+    `acts_with` is what the setting needs to have an effect: everything of it.
+    """
 
     name: str
     doc: str
@@ -41,6 +46,7 @@ class MethodSetting:
     most: float | None = None
     below: float | None = None
     scheduled: bool = False
+    acts_with: tuple[Need, ...] = ()
 
     def check(self, value: Any) -> None:
         """Raise RigError for a value that cannot be chosen."""
@@ -83,6 +89,7 @@ def described(table: str) -> dict[str, MethodSetting]:
         its: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in rows.items()}
         words = its["words"] = _words(its, table)
         all_words = _words(common, COMMON) or words
+        its["acts_with"] = tuple(Need.of(other, condition) for other, condition in its.get("acts_with", {}).items())
         found[name] = MethodSetting(name, numbers=tuple(all_words.index(word) for word in words), **its)
     return found
 
@@ -106,9 +113,19 @@ def only(loop: str) -> dict[str, tuple[Any, str]]:
     return {name: (value, reason) for name, (value, reason) in _tables()[LOOPS][loop].get("only", {}).items()}
 
 
+def facts() -> dict[str, tuple[str, str]]:
+    """Return what network and settings decide together by name: what a need of it means, and what to choose for it."""
+    return {name: (meaning, choice) for name, (meaning, choice) in _tables()[FACTS].items()}
+
+
+def meaning(need: Need) -> str:
+    """Return a need in words."""
+    return facts()[need.name][0] if need.name in facts() else str(need)
+
+
 def setting_tables() -> tuple[str, ...]:
     """Return the names of the tables that have the settings of methods."""
-    return tuple(name for name in _tables() if name not in (COMMON, LOOPS))
+    return tuple(name for name in _tables() if name not in (COMMON, LOOPS, FACTS))
 
 
 @cache
@@ -141,6 +158,34 @@ class MethodSettings:
 
     def check_together(self) -> None:
         """Raise RigError for settings that do not go together."""
+
+    def unmet(self, name: str, of_network: Mapping[str, Any]) -> Need | None:
+        """Return what is missing for a setting to have an effect, the first of it; None where it acts.
+
+        `of_network` has the facts of the method on its network.
+        """
+        values = {other: getattr(self, other) for other in self.table} | dict(of_network)
+        return next((need for need in self.table[name].acts_with if not need.holds(values)), None)
+
+    def check_effects(
+        self, given: Collection[str], of_network: Mapping[str, Any], of_variant: Iterable[str] = ()
+    ) -> None:
+        """Raise RigError for a setting that somebody gave, and that has no effect beside the others.
+
+        One of the variant may have none on a small network; it is refused where a given setting takes its effect.
+        """
+        for name in dict.fromkeys((*given, *of_variant)):
+            need = self.unmet(name, of_network)
+            if need is None or (name not in given and need.name not in given):
+                continue
+            if need.name in facts():
+                beside, cure = "", f"choose {facts()[need.name][1]}"
+            else:
+                beside, cure = f" with {need.name} = {shown(getattr(self, need.name))}", f"change {need.name}"
+            raise RigError(
+                f"setting {name} is {shown(getattr(self, name))}{beside}, where it has no effect: it acts where "
+                f"{meaning(need)}, leave it out or {cure}."
+            )
 
     def changed(self: Chosen, **changes: Any) -> Chosen:
         """Return the settings after a change of the schedule.

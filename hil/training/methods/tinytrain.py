@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from hil.training.methods.figures import StepWork
 from hil.training.methods.graph_settings import LIMITS, GraphSettings
 from hil.training.methods.int8_bp import BpFigures, BpPlan, BpRequest, Int8Bp
-from hil.training.methods.tinytrain_costs import NUMBER_BYTES, Costs
+from hil.training.methods.tinytrain_costs import NUMBER_BYTES, Costs, bytes_a_number
 
 MOMENTUM = {"momentum": 0.9}
 
@@ -92,6 +92,11 @@ class TinyTrain(Int8Bp):
         "whole": MOMENTUM | {name: LIMITS[name][1] for name in ("memory_budget", "work_budget", "channels")},
     }
     cell: ClassVar[Mapping[str, Any]] = {"batch": 2, "steps": 3}  # the first step ranks, and moves nothing
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What is kept of a trained number: with nothing, all layers are within every memory budget."""
+        return {**super().facts, "bytes_a_number": bytes_a_number(self.settings)}
 
     def check(self, variant: str) -> None:
         """Raise RigError for a pool that errors cannot be handed through, or budgets that no layer fits."""

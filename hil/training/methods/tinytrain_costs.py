@@ -41,6 +41,11 @@ class Candidate:
     gradient_macs: int
 
 
+def bytes_a_number(settings: GraphSettings) -> int:
+    """Return the bytes of gradient and velocity that are kept of a trained number."""
+    return NUMBER_BYTES * ((settings.batch > 1) + bool(np.float32(settings.momentum) > 0))
+
+
 class Costs:
     """The candidates with their costs, and the budgets.
 
@@ -76,8 +81,7 @@ class Costs:
         if is_last or layer.op is Op.DEPTHWISE:
             kept = layer.channels
         numbers = settings.coordinates(layer)
-        number_bytes = NUMBER_BYTES * ((settings.batch > 1) + bool(np.float32(settings.momentum) > 0))
-        size = kept * (numbers // layer.channels) * number_bytes
+        size = kept * (numbers // layer.channels) * bytes_a_number(settings)
         gradient_macs = kept * (layer.macs // layer.channels) if settings.trains_weights else 0
         return Candidate(layer.name, layer.channels, kept, numbers, layer.macs, size, gradient_macs)
 

@@ -56,7 +56,7 @@ def method_on_network(spec: TrialSpec) -> Method:
     """Return the method of a trial on its network, for any board.
 
     Raises:
-        RigError: an unknown name, a setting out of range.
+        RigError: an unknown name, a setting out of range, or one without effect in this combination.
         Blocked: the variant trains nothing of this network, or more than it supports.
     """
     kind = find_method(spec.method)
@@ -74,7 +74,9 @@ def method_on_network(spec: TrialSpec) -> Method:
                 f"{name}={shown(spec.settings[name])} there."
             )
     settings = {"batch": spec.batch, "seed": spec.seed, **spec.settings}
-    return kind.on(build(spec.network, spec.seed), spec.variant, **settings)
+    method = kind.on(build(spec.network, spec.seed), spec.variant, **settings)
+    method.settings.check_effects(spec.settings, method.facts, kind.variants.get(spec.variant, ()))
+    return method
 
 
 def _check_network(spec: TrialSpec, kind: type[Method]) -> None:

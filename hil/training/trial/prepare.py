@@ -110,6 +110,7 @@ def loadable(spec: TrialSpec, elf: Path | None = None, kept: int = 0) -> Loadabl
     settings = method.settings
     for _, changes in spec.schedule:  # so that a mistake is found before the first step
         settings = settings.changed(**changes)
+        settings.check_effects(changes, method.facts)
         check_weights(method.request, settings)
     blob = _file(spec, method.plan)
     if method.in_flash and board.room_for_data is not None:

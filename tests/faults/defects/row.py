@@ -19,12 +19,13 @@ HELD_OUT_MEASURING, HELD_OUT_ARITHMETIC = (
 
 SHORT: dict[str, Any] = {"steps": 6, "evaluate": 0}
 GRAPH: dict[str, Any] = {"batch": 1, "steps": 2, "evaluate": 0}
+QUERIES = ("poor-mans-training", "last-layer", "bias-only")  # methods that have queries, and more than two by default
 PAIRS: dict[str, Any] = {"batch": 2, "steps": 2, "evaluate": 0}
 
 
 def graph(method: str, variant: str, network: str = "resnet-tiny", **others: Any) -> TrialSpec:
     """Return a short trial of a method that trains graphs."""
-    settings = others.pop("settings", {} if method == "mezo" else {"queries": 2})
+    settings = others.pop("settings", {"queries": 2} if method in QUERIES else {})
     return TrialSpec(BOARD, variant, network, method, NETWORKS[network].data, settings=settings, **GRAPH | others)
 
 

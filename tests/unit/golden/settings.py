@@ -22,7 +22,7 @@ POOR_MANS: dict[str, Settings] = {
     "model-node": {"batch": 3, "queries": 4, "direction": "batch", "gns": 0, "eta": 0.03},
     "selected": {"batch": 2, "queries": 3, "perturb": "weight"},
     "block1": {"batch": 3, "queries": 7, "perturb": "node"},
-    "block2": {"batch": 3, "queries": 7, "perturb": "weight", "wise": "model"},
+    "block2": {"batch": 3, "queries": 7, "perturb": "weight", "direction": "batch"},
     "block3": {"batch": 3, "queries": 1, "gns": 0},
     "block4": {"batch": 3, "queries": 127, "train_bias": 0},
 }
@@ -66,7 +66,7 @@ QZO_FF: dict[str, tuple[Settings, Settings]] = {
     "binomial": ({}, {"directions": 2, "guide": 200, "guide_from": 1, "smoothing": 255, "sparse": "top"}),
     "guided": ({}, {"guide": 256, "guide_from": 2, "smoothing": 1, "train_bias": 1, "last_layers": 4}),
     "sharpness": ({}, {"rho": 0.01, "epsilon": 0.01, "directions": 2}),
-    "sparse": ({}, {"sparse": "random", "keep": 200, "optimizer": "adamw", "normalise": 1}),
+    "sparse": ({}, {"sparse": "random", "keep": 200, "optimizer": "adamw"}),
     "normalised": ({}, {"train_bias": 1, "distribution": "binomial", "last_layers": 2}),
     "enhanced": ({}, {"directions": 5, "keep": 1, "smoothing": 128, "distribution": "binomial"}),
 }

@@ -28,8 +28,8 @@ def refuses(method: ListedMethod, **settings: object) -> bool:
         does_not_fit(TrialSpec(LARGE, method.variants[0].name, network, method.name, batch=1, settings=settings))  # type: ignore[arg-type]
     except Blocked:
         return False
-    except RigError:
-        return True
+    except RigError as refused:
+        return "where it has no effect" not in str(refused)
     return False
 
 

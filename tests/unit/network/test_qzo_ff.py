@@ -205,8 +205,8 @@ def test_binary32_is_what_counts() -> None:
 
 
 def test_every_time_slot_has_a_name_and_every_buffer_is_drawn() -> None:
-    settings = {"optimizer": "adamw", "train_bias": 1, "last_layers": 1}
-    asked = TrialSpec("stm32h7b3", "enhanced", LENET, "qzo-ff", steps=1, evaluate=0, settings=settings)
+    settings = {"optimizer": "adamw", "train_bias": 1, "last_layers": 1, "guide": 128, "sparse": "top"}
+    asked = TrialSpec("stm32h7b3", "sharpness", LENET, "qzo-ff", steps=1, evaluate=0, settings=settings)
     plan = trial_record(Outcome(asked, planned=prepare(asked))).memory_plan
     assert plan is not None and len(plan["slots"]) == 1 + max(buffer["last"] for buffer in plan["buffers"])
     assert len(lifetimes(plan)["data"]) == len(plan["buffers"])

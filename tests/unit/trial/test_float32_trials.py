@@ -84,7 +84,9 @@ def test_a_scale_that_rounds_to_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RigError, match=f"epsilon is 1e-07: most weights of conv2 .* acts there is {2.0**-23}, choose"):
         prepare(spec(checkpoint=start, settings={"epsilon": 1e-7, "eta": 1.0}))
     prepare(spec(checkpoint=start, settings={"epsilon": 2.0**-23}))
-    prepare(spec("full-bp", checkpoint=start, settings={"epsilon": 1e-7}))
+    with pytest.raises(RigError, match="epsilon is 1e-07, where it has no effect: it acts where zeroth order trains"):
+        prepare(spec("full-bp", checkpoint=start, settings={"epsilon": 1e-7}))
+    prepare(spec("full-bp", checkpoint=start))
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -1048577.0])
