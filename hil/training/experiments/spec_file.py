@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,17 +15,25 @@ from hil.training.data import load
 from hil.training.experiments.elasticzo import FP32, PAPER_EPOCHS
 from hil.training.experiments.exponents import METHOD, NETWORK, ExponentRun
 from hil.training.experiments.float_runs import FloatRun
+from hil.training.experiments.fqt_runs import FqtRun
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.kinds import Run
 from hil.training.experiments.qzo_runs import NAMED, QzoRun
+from hil.training.experiments.run import Given
 from hil.training.experiments.table import ACCURACY, LOSS, Cell, PaperTable
-from hil.training.methods import METHODS, GraphMethod, graph_method
+from hil.training.methods import GraphMethod, Method, find_method, graph_method
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
-from hil.training.methods.elasticzo_settings import Fp32Settings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings
+from hil.training.methods.fqt import Fqt
+from hil.training.methods.fqt_settings import FqtSettings, configuration_of
 from hil.training.methods.qzo_ff import QzoFf
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
+from hil.training.methods.settings import OF_TRIAL
 from hil.training.networks import names
+from hil.training.trial import TrialSpec
+from hil.training.trial.choose import check_weights, method_on_network
 
+BOARD = "stm32h7b3"  # any: nothing of a cell depends on it
 NAME = r"^[a-z0-9][a-z0-9.-]*$"  # part of the names of folders
 
 
@@ -72,9 +81,10 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
         for row in spec.row:
             given = _merged(spec, column, row) | options
             try:
-                make = MAKERS.get(given["method"], _graph_run)
-                runs = tuple(make(given, column.name, row.name, seed) for seed in range(1, seeds + 1))
-                _check(runs[0])
+                its = AskedCell.of(given, column.name, row.name)
+                make = MAKERS.get(its.asked.method, _graph_run)
+                runs = tuple(make(its, seed) for seed in range(1, seeds + 1))
+                _check_batch(runs[0])
             except RigError as error:
                 raise RigError(f"{path}: row {row.name}, column {column.name}: {error}") from error
             cells[given["data"], column.name, row.name] = runs
@@ -103,62 +113,117 @@ def _merged(*parts: Cells) -> dict[str, Any]:
     return given
 
 
-def _exponent_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> ExponentRun:
-    if given["network"] != NETWORK:
-        cure = "leave network out, or name another method"
-        raise RigError(f"{METHOD} trains {NETWORK}, not {given['network']!r}: {cure}.")
-    variant = _known("variant", given.get("variant", ""), METHODS[METHOD].variants)
-    if "eta" in given:
-        raise RigError(f"{METHOD} has no learning rate: leave eta out.")
-    settings = dict(given["settings"])
-    scale = settings.pop("r_max", 7)
-    kind = "int8star" if settings.pop("loss", "float") == "integer" else "int8"
+@dataclass(frozen=True)
+class AskedCell:
+    """A cell of the file: what is trained, and with which settings.
+
+    Attributes:
+        asked: the trial that the words of the cell mean, on any board.
+        method: that of this trial, so that a setting means here what it means there.
+        column, row: names of the cell.
+        epochs: of the run.
+    """
+
+    asked: TrialSpec
+    method: Method
+    column: str
+    row: str
+    epochs: int
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], column: str, row: str) -> AskedCell:
+        """Return the cell with these keys.
+
+        Raises:
+            RigError: what a trial refuses, or a key that stands among the settings.
+        """
+        kind, settings = find_method(given["method"]), dict(given["settings"])
+        for name in ("batch", "method"):
+            if name in settings:
+                raise RigError(f"settings has {name}, which is a key of its own: write it outside of settings.")
+        if "seed" in settings:
+            raise RigError("settings has seed, which --seeds chooses: leave it out.")
+        if "eta" in given:
+            if "eta" not in kind.kind.table:
+                raise RigError(f"{kind.name} has no learning rate: leave eta out.")
+            if "eta" in settings:
+                raise RigError("eta is given twice, as a key and in settings: leave one of them out.")
+            settings["eta"] = given["eta"]
+        asked = TrialSpec(
+            BOARD, given.get("variant", kind.default_variant), given["network"], kind.name, given["data"],
+            batch=given["batch"], evaluate=0, settings=settings,
+        )  # fmt: skip
+        method = method_on_network(asked)
+        check_weights(method.request, method.settings)
+        return cls(asked, method, column, row, given["epochs"])
+
+    @property
+    def cell(self) -> tuple[str, str, str]:
+        """Data, column and row."""
+        return self.asked.data, self.column, self.row  # type: ignore[return-value]
+
+    @property
+    def eta(self) -> float:
+        """The learning rate."""
+        return float(self.method.settings.eta)
+
+    def beside(self, first: Any) -> Given:
+        """Return the settings that differ from `first` and act, but for those that runs have in fields of their own."""
+        settings, facts = self.method.settings, self.method.facts
+        changed = [name for name in settings.table if getattr(settings, name) != getattr(first, name)]
+        acting = [name for name in changed if settings.unmet(name, facts) is None]
+        return tuple((name, getattr(settings, name)) for name in acting if name not in (*OF_TRIAL, "eta"))
+
+
+def _exponent_run(its: AskedCell, seed: int) -> ExponentRun:
+    if its.asked.network != NETWORK:
+        raise RigError(
+            f"{METHOD} trains {NETWORK} here, not {its.asked.network!r}: leave network out, or name another method."
+        )
+    settings: ElasticZoSettings = its.method.settings
+    given = {name: getattr(settings, name) for name in its.asked.settings if name not in ("r_max", "loss")}
+    kind = "int8star" if settings.loss == "integer" else "int8"
     return ExponentRun(
-        given["data"], kind, variant, seed, given["epochs"], batch=given["batch"], r_max=scale,
-        given=tuple(settings.items()), tag=f"{column}-{row}",
+        str(its.asked.data), kind, its.asked.variant, seed, its.epochs, batch=its.asked.batch, r_max=settings.r_max,
+        given=tuple(given.items()), tag=f"{its.column}-{its.row}",
     )  # fmt: skip
 
 
-def _graph_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> GraphRun:
-    method = _known("method", given["method"], METHODS)
-    network = _known("network", given["network"], names(GraphMethod.format))
+def _graph_run(its: AskedCell, seed: int) -> GraphRun:
+    method = its.asked.method
+    network = _known("network", its.asked.network, names(GraphMethod.format))
     kind = graph_method(method)
-    variant = _known("variant", given.get("variant", kind.default_variant), kind.variants)
-    first = kind.variants[kind.default_variant]
-    settings = {name: value for name, value in kind.variants[variant].items() if first.get(name) != value}
-    settings |= given["settings"]
-    cell, size = (given["data"], column, row, seed), (given["epochs"], given["batch"])
-    return GraphRun(*cell, *size, network, method, tuple(settings.items()), eta=given.get("eta", 0.01))
+    given = its.beside(kind.settings_of(kind.default_variant))
+    return GraphRun(*its.cell, seed, its.epochs, its.asked.batch, network, method, given, eta=its.eta)
 
 
-def _float_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> FloatRun:
-    network = _known("network", given["network"], names(ElasticZoFp32.format))
-    variant = _known("variant", given.get("variant", ElasticZoFp32.default_variant), ElasticZoFp32.variants)
-    run = FloatRun(
-        given["data"], FP32, variant, seed, given["epochs"], given["batch"], network, PAPER_EPOCHS,
-        eta=given.get("eta", Fp32Settings.eta), given=tuple(given["settings"].items()), tag=f"{column}-{row}",
+def _float_run(its: AskedCell, seed: int) -> FloatRun:
+    given = tuple((name, value) for name, value in its.asked.settings.items() if name != "eta")
+    return FloatRun(
+        str(its.asked.data), FP32, its.asked.variant, seed, its.epochs, its.asked.batch, its.asked.network,
+        PAPER_EPOCHS, eta=its.eta, given=given, tag=f"{its.column}-{its.row}",
     )  # fmt: skip
-    method = run.method(())
-    if fault := method.request.fault_of_weights(method.settings):
-        raise RigError(fault)  # as a trial would be refused
-    return run
 
 
-def _qzo_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> QzoRun:
+def _qzo_run(its: AskedCell, seed: int) -> QzoRun:
     systems = {network: pair for pair, network in NAMED.items()}
-    backbone, system = systems[_known("network", given["network"], systems)]
-    variant = _known("variant", given.get("variant", QzoFf.default_variant), QzoFf.variants)
-    settings = dict(QzoFf.variants[variant]) | given["settings"]
-    cell, size = (given["data"], column, row, seed), (given["epochs"], given["batch"])
-    return QzoRun(
-        *cell, *size, backbone, system, given=tuple(settings.items()), eta=given.get("eta", QzoFfSettings.eta)
-    )
+    backbone, system = systems[_known("network", its.asked.network, systems)]
+    given = its.beside(QzoFfSettings())
+    return QzoRun(*its.cell, seed, its.epochs, its.asked.batch, backbone, system, given=given, eta=its.eta)
 
 
-MAKERS: Mapping[str, Callable[[Mapping[str, Any], str, str, int], Run]] = {  # of methods whose runs are no GraphRun
+def _fqt_run(its: AskedCell, seed: int) -> FqtRun:
+    configuration = configuration_of(its.method.network.formats)
+    assert configuration is not None  # the method was made
+    given = its.beside(FqtSettings())
+    return FqtRun(*its.cell, seed, its.epochs, its.asked.batch, its.asked.network, configuration, given, eta=its.eta)
+
+
+MAKERS: Mapping[str, Callable[[AskedCell, int], Run]] = {  # of methods whose runs are no GraphRun
     METHOD: _exponent_run,
     ElasticZoFp32.name: _float_run,
     QzoFf.name: _qzo_run,
+    Fqt.name: _fqt_run,
 }
 
 
@@ -168,12 +233,8 @@ def _known(what: str, name: str, known: Any) -> str:
     return name
 
 
-def _check(run: Run) -> None:
-    """Build the method once, to find a wrong setting before anything is trained."""
+def _check_batch(run: Run) -> None:
     images = len(load(run.data).train_images)
     if run.batch > images:
         held = f"the {images} training images of {run.data}"
         raise RigError(f"a batch of {run.batch} is larger than {held}: choose a smaller batch.")
-    steps = run.per_epoch(images) * run.epochs
-    run.check_steps(steps)
-    run.learner(None, run.schedule(steps))

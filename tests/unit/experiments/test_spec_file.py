@@ -63,7 +63,7 @@ def test_qzo_ff_is_trained_by_its_own_runs(tmp_path: Path) -> None:
     assert isinstance(run, QzoRun) and run.on_board and run.trial("stm32h7b3").network == "lenet5-w16a8"
     chosen = run.settings(0, ())
     assert (chosen.directions, chosen.normalise, chosen.last_layers, chosen.eta, chosen.batch) == (3, 1, 1, 0.001, 250)
-    with pytest.raises(RigError, match="there is no network 'lenet5'"):
+    with pytest.raises(RigError, match="qzo-ff trains no network 'lenet5'"):
         read_spec(written(tmp_path, text.replace('network = "lenet5-w16a8"', "")), 1, None, None)
     with pytest.raises(RigError, match="setting epsilon is"):
         read_spec(written(tmp_path, text.replace("normalise = 1", "epsilon = 1e-9")), 1, None, None)
@@ -71,7 +71,7 @@ def test_qzo_ff_is_trained_by_its_own_runs(tmp_path: Path) -> None:
 
 def test_elasticzo_in_float32_is_trained_by_its_own_runs(tmp_path: Path) -> None:
     text = SMALL.replace('variant = "cls1"', 'method = "elasticzo-fp32"\nnetwork = "lenet5-float32"\neta = 0.01')
-    text = text.replace("settings = { r_max = 3 }", 'variant = "full-bp"')
+    text = text.replace("settings = { r_max = 3 }", 'variant = "cls2"')
     text = text.replace('r_max = 7, logit_error = "zero-sum"', "epsilon = 0.01")
     text = text.replace('loss = "integer", loss_fraction = 6', "g_clip = 2.0")
     table = read_spec(written(tmp_path, text), seeds=2, epochs=10, batch=None)
@@ -82,7 +82,7 @@ def test_elasticzo_in_float32_is_trained_by_its_own_runs(tmp_path: Path) -> None
     chosen = run.settings(0, ())
     assert (chosen.epsilon, chosen.g_clip, chosen.partition, chosen.batch) == (0.01, 2.0, 3, 250)
     assert [step for step, _ in run.schedule(40)] == list(range(4, 40, 4)), "a tenth of the epochs"
-    assert table.cells["fashion-mnist-1k", "float", "r3"][0].variant == "full-bp"
+    assert table.cells["fashion-mnist-1k", "float", "r3"][0].variant == "cls2"
     write_run(tmp_path, run, "")
     assert read_run(tmp_path)[0] == run
     for old, new, said in (
@@ -90,8 +90,8 @@ def test_elasticzo_in_float32_is_trained_by_its_own_runs(tmp_path: Path) -> None
         ("eta = 0.01\n", "eta = 1e-12\n", "setting eta is 1e-12: most weights of"),
         ("epsilon = 0.01", "epsilon = 1e-9", "setting epsilon is 1e-09: choose a number of 2^-24 to 1"),
         ("epsilon = 0.01", "r_max = 3", "the method has no setting 'r_max'"),
-        ('network = "lenet5-float32"', 'network = "lenet5"', "there is no network 'lenet5': did you mean"),
-        ('variant = "full-bp"', 'variant = "bp"', "there is no variant 'bp'"),
+        ('network = "lenet5-float32"', 'network = "lenet5"', "elasticzo-fp32 trains no network 'lenet5': it is one of"),
+        ('variant = "cls2"', 'variant = "bp"', "the method has no variant 'bp'"),
     ):
         with pytest.raises(RigError, match=re.escape(said)):
             read_spec(written(tmp_path, text.replace(old, new)), 1, None, None)
@@ -132,7 +132,11 @@ def test_the_example_of_the_docs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "old, new, said",
     [
-        ('variant = "cls1"', 'variant = "cls9"', "row r3, column float: there is no variant 'cls9': did you mean"),
+        (
+            'variant = "cls1"',
+            'variant = "cls9"',
+            "row r3, column float: the method has no variant 'cls9': did you mean",
+        ),
         ('variant = "cls1"', 'varriant = "cls1"', "varriant: extra inputs are not permitted"),
         ("epochs = 1", "epochs = 0", "epochs: input should be greater than or equal to 1"),
         ("epochs = 1", 'epochs = "one"', "epochs: input should be a valid integer"),
@@ -142,7 +146,7 @@ def test_the_example_of_the_docs(tmp_path: Path) -> None:
         ('name = "r7-zero-sum"', 'name = "r3"', "two rows are called 'r3'"),
         ('name = "r3"', 'name = "../r3"', "row.1.name: string should match pattern"),
         ("epochs = 1", 'data = "nothing"', "there is no data set 'nothing'"),
-        ("epochs = 1", 'network = "resnet-tiny"', "elasticzo-int8 trains lenet5, not 'resnet-tiny'"),
+        ("epochs = 1", 'network = "resnet-tiny"', "elasticzo-int8 trains no network 'resnet-tiny': it is one of"),
         ("epochs = 1", 'method = "mezzo"', "there is no method 'mezzo': did you mean"),
         ("epochs = 1", "eta = 0.1", "elasticzo-int8 has no learning rate"),
         ("[[row]]", "[[row", "give a TOML file as docs/experiments.md describes it"),
