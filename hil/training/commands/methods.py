@@ -64,12 +64,14 @@ class ListedMethod:
         docs: the page that defines it.
         variants: of the method, the default first.
         settings: of the method.
+        numbered_variant: a variant with any number in its name, and what the number is; empty: there is none.
     """
 
     name: str
     docs: str
     variants: tuple[Variant, ...]
     settings: tuple[ListedSetting, ...]
+    numbered_variant: str = ""
 
 
 def methods(names: Iterable[str] = METHOD_NAMES) -> list[ListedMethod]:
@@ -81,7 +83,7 @@ def _method(name: str) -> ListedMethod:
     known = METHODS[name]
     chosen = (field.name for field in fields(known.kind) if field.name not in NOT_CHOSEN)
     settings = tuple(_setting(name, known.kind.table[name]) for name in chosen)
-    return ListedMethod(name, known.docs, _variants(name, known.variants), settings)
+    return ListedMethod(name, known.docs, _variants(name, known.variants), settings, known.numbered_variant)
 
 
 def _variants(method: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[Variant, ...]:
@@ -121,6 +123,8 @@ def _show(chosen: list[ListedMethod]) -> None:
             words = [f"{name}={value}" for name, value in variant.settings.items()]
             words += [f"not {network}" for network in trained if network not in variant.networks]
             print(f"    {variant.name:13} {', '.join(words)}".rstrip())
+        if method.numbered_variant:
+            print(f"    {method.numbered_variant}")
     for settings in dict.fromkeys(method.settings for method in chosen):
         print("\nsettings of " + ", ".join(method.name for method in chosen if method.settings == settings))
         for setting in settings:

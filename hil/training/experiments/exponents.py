@@ -37,7 +37,7 @@ class ExponentRun(BaseRun):
 
     data: str
     column: str  # `int8` or `int8star`
-    variant: str  # `full-zo`, `cls2`, `cls1` or `full-bp`
+    variant: str  # `full-zo`, `cls2`, `cls1`, `full-bp` or `partition-C`
     seed: int  # of initial weights, order of samples and perturbations
     epochs: int
     paper_epochs: int = 100  # the marks of the schedule scale in proportion
@@ -50,8 +50,8 @@ class ExponentRun(BaseRun):
     has_test_loss = True
 
     def chosen(self) -> str:
-        """Return the scale of the perturbation; empty for Full BP, which has none."""
-        return "" if self.variant == "full-bp" else f"r_max {self.r_max}"
+        """Return the scale of the perturbation; empty where nothing is perturbed."""
+        return f"r_max {self.r_max}" if self.settings(0, ()).partition else ""
 
     def changed_settings(self) -> dict[str, int | float | str]:
         """Return the settings before the first mark that the run chooses, as far as they act."""
@@ -92,8 +92,8 @@ class ExponentRun(BaseRun):
         return ElasticZoInt8Reference(network, self.settings(0, schedule), fastest(network))
 
     def right_sign(self, outcome: StepOutcome) -> bool | None:
-        """Return None for Full BP, which uses no sign."""
-        return None if self.variant == "full-bp" else outcome.right_sign
+        """Return None where zeroth order trains nothing, which uses no sign."""
+        return outcome.right_sign if self.settings(0, ()).partition else None
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same row."""

@@ -29,7 +29,7 @@ class FloatRun(BaseRun):
 
     data: str
     column: str  # `fp32`, `rate` in a search, `adam` for the pre-training
-    variant: str  # `full-zo`, `cls2`, `cls1` or `full-bp`
+    variant: str  # `full-zo`, `cls2`, `cls1`, `full-bp` or `partition-C`
     seed: int  # of initial weights, order of samples and perturbations
     epochs: int
     batch: int

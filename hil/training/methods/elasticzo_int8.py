@@ -17,7 +17,7 @@ from hil.training.graph.graph import Graph
 from hil.training.graph.node import ChainNode
 from hil.training.graph.plan import Plan
 from hil.training.methods import elasticzo_memory
-from hil.training.methods.elasticzo_settings import VARIANTS, ElasticZoSettings
+from hil.training.methods.elasticzo_settings import BY_NUMBER, VARIANTS, ElasticZoSettings
 from hil.training.methods.figures import Bookings, LeastCycles, MethodFigures, least_forward, least_moves
 from hil.training.methods.method import Method
 from hil.training.methods.plan import MethodPlan
@@ -45,6 +45,7 @@ class ElasticZo(Method, ABC):
 
     variants: ClassVar[Mapping[str, Any]] = {variant: {} for variant in VARIANTS}
     default_variant = "cls1"
+    numbered_variant = f"{BY_NUMBER}C  zeroth order trains the first C tensors, or layers in float32"
     learning_variants = ("cls1", "full-bp")
     in_flash_too = False
 

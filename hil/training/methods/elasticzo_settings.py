@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
-from hil.errors import RigError, close_matches
+from hil.errors import RigError, close_matches, shown
 from hil.training.methods.settings_fields import ElasticzoFields, ElasticzoFp32Fields
 
 BY_BP = {"full-zo": 0, "cls2": 1, "cls1": 2}  # tensors or layers left to back-propagation (ElasticZO, section 5.1)
 VARIANTS = (*BY_BP, "full-bp")
+BY_NUMBER = "partition-"  # of the variants that name C, such as partition-2
 LARGEST_EXACT = 63  # largest r_max of the exact form, so that a weight at rest keeps at least six bits and its sign
 
 
@@ -67,11 +69,23 @@ class Fp32Settings(ElasticzoFp32Fields):
 def partition_of(variant: str, parts: int, settings: Container[str]) -> int:
     """Return C, how many of the parts that are trained (tensors or layers) zeroth order trains in a variant.
 
+    `partition-C` has C in its name, so that the name of a trial and its record say what was trained.
+
     Raises:
-        RigError: an unknown variant, or settings that have a partition too.
+        RigError: an unknown variant, a C of more parts than there are, or settings that have a partition too.
     """
-    if variant not in VARIANTS:
-        raise RigError(f"the method has no variant {variant!r}: {close_matches(variant, VARIANTS)}")
     if "partition" in settings:
-        raise RigError(f"setting partition follows from the variant {variant!r}: leave one of them out.")
+        raise RigError(
+            f"setting partition follows from the variant {shown(variant)}: leave it out, and choose the variant "
+            f"'{BY_NUMBER}C' with any C in 0..{parts}."
+        )
+    number = re.fullmatch(f"{BY_NUMBER}(0|[1-9][0-9]{{0,2}})", variant)
+    if number is not None:
+        partition = int(number[1])
+        if partition > parts:
+            raise RigError(f"the variant {variant} trains more than the network has: choose a C in 0..{parts}.")
+        return partition
+    if variant not in VARIANTS:
+        known = close_matches(variant, (*VARIANTS, f"{BY_NUMBER}C"))
+        raise RigError(f"the method has no variant {variant!r}: {known}")
     return 0 if variant == "full-bp" else max(parts - BY_BP[variant], 0)

@@ -32,6 +32,7 @@ class Method(ABC):
         plan_of, request_of, figures_of: classes of its plan, its request and its figures.
         variants: the settings of each variant in which it differs from the defaults.
         default_variant: where none is named.
+        numbered_variant: a variant with any number in its name, and what the number is; empty: there is none.
         learning_variants: those whose accuracy must rise in a long trial.
         in_flash_too: whether its networks may stay in flash.
         cell: batch, steps and settings of a cell of the matrix.
@@ -54,6 +55,7 @@ class Method(ABC):
     figures_of: ClassVar[type[MethodFigures]]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]]
     default_variant: ClassVar[str]
+    numbered_variant: ClassVar[str] = ""
     learning_variants: ClassVar[tuple[str, ...]] = ()
     in_flash_too: ClassVar[bool]
     cell: ClassVar[Mapping[str, Any]]

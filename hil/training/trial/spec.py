@@ -96,7 +96,7 @@ class TrialSpec:
 
     Attributes:
         board: name in the catalogue.
-        variant: `full-zo`, `cls2`, `cls1` or `full-bp`.
+        variant: of the method, such as `cls1`; with ElasticZO also `partition-C` for any C (docs/elasticzo.md).
         network: name of the network, or the path of a .hnet or a .tflite (docs/tflite.md).
         method: name of the method.
         data: name of the data set, or the path of your own data (docs/data.md).
@@ -106,7 +106,7 @@ class TrialSpec:
         evaluate: test images for the accuracy before and after training; 0 for none.
         evaluate_every: steps between two evaluations during training; 0 for none.
         probe_every: steps between two readings of the weights through the probe.
-        settings: settings of the method that differ from its defaults.
+        settings: settings of the method that differ from its defaults; one without effect beside the others is refused.
         schedule: changes of settings, each with the first step to which it applies (ElasticZO, section 5.1.1).
         slots: samples that the board holds at a time; None for as many of the batch as fit. A larger batch is streamed.
         first_step: index of the first step; not 0 if a checkpoint is continued.
