@@ -81,9 +81,13 @@ def _kept(request: ExperimentRequest) -> int:
 def _run(
     request: ExperimentRequest, column: str, name: str, row: TrainingRow, more: Given = (), head: str = OWN_HEAD
 ) -> QzoRun:
-    """Return a run whose data, seed and rate are still to be filled in; forward gradients have m and epsilon."""
+    """Return a run whose data, seed and rate are still to be filled in; forward gradients have m and epsilon.
+
+    `more` is of the whole experiment; the settings of a row are before it.
+    """
     first: dict[str, Any] = {} if row.method == BP else {"directions": DIRECTIONS, "epsilon": EPSILON}
-    given = (*(first | dict(row.settings)).items(), *more)
+    own = first | dict(row.settings)
+    given = (*own.items(), *(pair for pair in more if pair[0] not in own))
     return QzoRun("", column, name, 1, request.epochs, request.batch, request.network, row.method, head, given)
 
 

@@ -108,12 +108,26 @@ def test_the_page_has_the_memory_and_the_order(tmp_path: Path) -> None:
     table = TABLES["qzo-ablation"](ExperimentRequest(seeds=1, epochs=1, rates=(0.01,)))
     assert len(table.stages) == 1 and not table.searches
     accuracies = {"bp": 0.9, "ff-m10": 0.88, "ff": 0.87, "ff-m1": 0.8, "16w8a-m10": 0.88, "16w8a": 0.86}
-    summary = filled(table, tmp_path, accuracies | {"16w8a-m1": 0.8, "8w8a": 0.3, "both": 0.87})
+    summary = filled(table, tmp_path, accuracies | {"16w8a-m1": 0.8, "8w8a": 0.3, "plain": 0.8, "plain-both": 0.81})
     assert [order.holds for order in summary.orders] == [True]
     said = as_markdown(summary)
     assert "Memory by plan in bytes" in said and "| lenet5 | FF, all layers, 16w8a | 216,444 | 6,684 |" in said
     assert "| no training | 30.00 |" in said and "A single rate, which was not searched for." in said
     assert "<h2>Memory</h2>" in as_page(summary) and len(summary.to_json()["memory"]) == len(table.memory)
+
+
+def test_normalised_steps_are_plain_beside_a_row_that_differs_in_them_alone() -> None:
+    table = TABLES["qzo-ablation"](ExperimentRequest(seeds=1, epochs=1, rates=(0.01,)))
+    rows = {run.variant: run.settings(0, ()) for run in table.runs}
+    assert rows["plain-normalised"] == replace(rows["plain"], normalise=1) and rows["plain"].optimizer == "plain"
+    assert rows["plain-both"] == replace(rows["plain"], normalise=1, rho=0.01)
+    assert rows["16w8a"] == replace(rows["plain"], optimizer="adamw"), "the same schedule"
+
+
+@pytest.mark.parametrize("name", ["qzo-few-shot", "qzo-ood", "qzo-ablation"])
+def test_no_row_has_a_setting_without_effect(name: str) -> None:
+    for run in TABLES[name](ExperimentRequest(seeds=1, epochs=1, rates=(0.01,))).runs:
+        run.settings(0, ()).check_effects(dict(run.given), {})
 
 
 def test_every_task_has_its_steps(tmp_path: Path) -> None:
