@@ -84,7 +84,7 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
                 its = AskedCell.of(given, column.name, row.name)
                 make = MAKERS.get(its.asked.method, _graph_run)
                 runs = tuple(make(its, seed) for seed in range(1, seeds + 1))
-                _check_batch(runs[0])
+                _check_length(runs[0])
             except RigError as error:
                 raise RigError(f"{path}: row {row.name}, column {column.name}: {error}") from error
             cells[given["data"], column.name, row.name] = runs
@@ -233,8 +233,9 @@ def _known(what: str, name: str, known: Any) -> str:
     return name
 
 
-def _check_batch(run: Run) -> None:
+def _check_length(run: Run) -> None:
     images = len(load(run.data).train_images)
     if run.batch > images:
         held = f"the {images} training images of {run.data}"
         raise RigError(f"a batch of {run.batch} is larger than {held}: choose a smaller batch.")
+    run.check_steps(run.per_epoch(images) * run.epochs)

@@ -91,7 +91,8 @@ class Fqt(Method):
         """The layers from the first trained one on: values and errors in `float32` have no ranges."""
         layers = self.network.layers[self.settings.trained(self.network)[0] :]
         formats = dict.fromkeys(layer.format.name.lower() for layer in layers)
-        return {"layers_in": " and ".join(formats), "handed_on": len(layers) - 1}
+        divided = self.settings.standardise != "off" or self.settings.optimizer == "adam"
+        return {"layers_in": " and ".join(formats), "handed_on": len(layers) - 1, "divided": int(divided)}
 
     def last_layer(self, samples: int) -> Fqt:
         """Return the method on the last layer, which is fully connected, as a network of its own."""

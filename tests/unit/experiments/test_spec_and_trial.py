@@ -64,7 +64,7 @@ def table(folder: Path, method: str, variant: str, network: str, settings: dict[
     words = ", ".join(f"{name} = {json.dumps(value)}" for name, value in settings.items())
     path = folder / "one.toml"
     path.write_text(
-        f'name = "one"\ntitle = "One"\nepochs = 1\nbatch = {BATCH}\nmethod = "{method}"\nnetwork = "{network}"\n'
+        f'name = "one"\ntitle = "One"\nepochs = 7\nbatch = {BATCH}\nmethod = "{method}"\nnetwork = "{network}"\n'
         f'[[row]]\nname = "row"\nvariant = "{variant}"\n[[column]]\nname = "column"\nsettings = {{ {words} }}\n',
         encoding="utf-8",
     )

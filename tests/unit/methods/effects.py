@@ -48,8 +48,8 @@ VALUES: dict[str, dict[str, tuple[Any, ...]]] = {  # by table; words have all of
     "fqt": {
         "last_layers": (1, 64), "train_bias": (0, 1), "eta": (0.01, 0.05), "statistics_momentum": (0.5, 1.0),
         "epsilon": (1e-8, 0.5), "range_momentum": (0.0625, 0.5), "range_growth": (0.0, 0.25),
-        "lambda_min": (0.1, 0.7, 1.0), "lambda_max": (0.7, 0.9, 1.0), "sparse_head": (0, 1), "batch": (1, 3),
-        "seed": (1, 2, 3),
+        "lambda_min": (0.1, 0.7, 1.0), "lambda_max": (0.7, 0.9, 1.0), "sparse_head": (0, 1), "beta1": (0.9, 0.5),
+        "beta2": (0.999, 0.5), "batch": (1, 3), "seed": (1, 2, 3),
     },
     "tflite8": {
         "blocks": (1, 6, 8, 15), "train_bias": (0, 1), "gns": (0, 1), "qas": (0, 1), "sparsity": (0, 128),
