@@ -13,6 +13,7 @@ enum {
     METHOD_QZO_FF = 5,
     METHOD_FQT = 6,
     METHOD_TINYTRAIN = 7,
+    METHOD_QUZO = 8,
 };
 enum { LOSS_FLOAT = 0, LOSS_INTEGER = 1 };
 enum { SCOPE_SAMPLE = 0, SCOPE_BATCH = 1 };
@@ -35,7 +36,7 @@ enum { OPTIMIZER_SGD = 0, OPTIMIZER_MOMENTUM = 1, OPTIMIZER_ADAM = 2 };
 /* Settings in the order of `configure`, SETTING(kind, type, name, least, most, scheduled): the last three as in
    setting_t. Those of every method, with which the others begin. */
 #define COMMON_SETTINGS(kind, SETTING)                                                                                 \
-    SETTING(kind, uint8_t, method, 0u, 7u, false)                                                                      \
+    SETTING(kind, uint8_t, method, 0u, 8u, false)                                                                      \
     SETTING(kind, uint16_t, batch, 1u, 65535u, false)                                                                  \
     SETTING(kind, uint16_t, slots, 1u, 65535u, false)                                                                  \
     SETTING(kind, uint32_t, seed, 0u, 4294967295u, false)                                                              \
@@ -147,3 +148,14 @@ typedef struct {
     FQT_SETTINGS(, SETTINGS_FIELD)
 } fqt_settings_t;
 extern const settings_table_t fqt_settings_table;
+
+#define QUZO_SETTINGS(kind, SETTING)                                                                                   \
+    COMMON_SETTINGS(kind, SETTING)                                                                                     \
+    SETTING(kind, uint8_t, directions, 1u, 127u, false)                                                                \
+    SETTING(kind, float, epsilon, 729808896u, 1065353216u, false)                                                      \
+    SETTING(kind, float, eta, 729808896u, 1065353216u, true)                                                           \
+    SETTING(kind, uint8_t, last_layers, 1u, 64u, false)
+typedef struct {
+    QUZO_SETTINGS(, SETTINGS_FIELD)
+} quzo_settings_t;
+extern const settings_table_t quzo_settings_table;

@@ -126,3 +126,17 @@ class FqtFields(MethodSettings):
     beta2: float = 0.999
     batch: int = 48
     seed: int = 1
+
+
+@dataclass(frozen=True)
+class QuzoFields(MethodSettings):
+    """The settings of the table `quzo`."""
+
+    table = described("quzo")
+
+    directions: int = 1
+    epsilon: float = 0.01
+    eta: float = 0.001
+    last_layers: int = 64
+    batch: int = 8
+    seed: int = 1
