@@ -1,8 +1,15 @@
-/* The directions of QZO-FF: docs/arithmetic-qzo-ff.md, section 3. Groups of four elements draw from the pool as in
+/* The directions of QZO-FF and of QuZO: docs/arithmetic-qzo-ff.md, section 3. Groups of four elements draw from the pool as in
    noise.h. */
 #pragma once
 
 #include "kernels/noise.h"
+
+enum { STREAMS_OF_STEP = 256 /* from a direction to the next */ };
+
+/* The state with which the stream of z of a direction in a trained tensor begins. */
+static inline uint32_t direction_state(uint32_t seed, uint32_t step, uint32_t direction, uint32_t tensor) {
+    return stream_start(seed, step, STREAMS_OF_STEP * direction + tensor + 1u);
+}
 
 /* z by a random byte, T: T[255 - i] = -T[i]. */
 extern const int8_t direction_gaussian[NOISE_ENTRIES], direction_binomial[NOISE_ENTRIES];

@@ -7,6 +7,7 @@
 #include "engine/format.h"
 #include "formats/w16a8.h"
 #include "kernels/updates.h"
+#include "methods/forward_passes.h"
 
 enum { PLUS = 1, FROM_PLUS_TO_MINUS = -2, BACK = 1 };
 
@@ -38,12 +39,10 @@ static void limit_trained(model_t *model) {
 
 /* The losses of both passes of a pair are there: the sign of its direction. */
 static int32_t compare(const model_t *model, step_t *step, uint32_t direction) {
-    const float plus = step->pair[0], minus = step->pair[1];
     qzo_direction_t *of = qzo_direction(model, direction);
-    of->sign = (plus > minus) - (plus < minus);
+    of->sign = forward_sign(step);
     if (direction < qzo_settings(model)->directions) {
-        step->loss[0] = step->loss[0] + plus;
-        step->loss[1] = step->loss[1] + minus;
+        forward_report(step);
     }
     return of->sign;
 }
@@ -74,14 +73,6 @@ static void begin_pass(model_t *model, step_t *step) {
     qzo_move(model, step->step, direction_of(settings, pair), plus ? PLUS : FROM_PLUS_TO_MINUS, 0);
     stopwatch_book(&model->watch, &model->account.perturb);
     stretches_mark(&model->stretches, model->watch.booked, PHASE_PERTURB);
-}
-
-static void take(model_t *model, step_t *step, uint16_t slot) {
-    const pass_t pass = {.sample = model_sample(model, slot), .count = 1};
-    float *sum = &step->pair[step->pass % 2];
-    pass_run_all(model, &pass);
-    *sum = *sum + pass_loss(model, &pass, model_label(model, slot));
-    stretches_mark(&model->stretches, model->watch.booked, PHASE_FORWARD);
 }
 
 static int8_t finish(model_t *model, step_t *step) {
@@ -116,11 +107,6 @@ static void begin(model_t *model) {
     }
 }
 
-static void trace(model_t *model, uint16_t first, uint16_t count) {
-    const pass_t pass = {.sample = model_sample(model, first), .count = count};
-    pass_run_all(model, &pass);
-}
-
 const method_t qzo_ff = {
     .format = FORMAT_W16A8,
     .settings = &qzo_ff_settings_table,
@@ -130,7 +116,7 @@ const method_t qzo_ff = {
     .demand = qzo_demand,
     .begin = begin,
     .begin_pass = begin_pass,
-    .take = take,
+    .take = forward_take,
     .finish = finish,
-    .trace = trace,
+    .trace = forward_trace,
 };

@@ -3,9 +3,8 @@
 
 enum {
     LARGEST_Z = 127,
-    Z_BITS = 5,           /* z stands for z / 32 */
-    GUIDE_BITS = 16,      /* of v * guide, in z */
-    STREAMS_OF_STEP = 256 /* from a direction to the next */
+    Z_BITS = 5,     /* z stands for z / 32 */
+    GUIDE_BITS = 16 /* of v * guide, in z */
 };
 
 const int8_t *qzo_table(const qzo_ff_settings_t *settings) {
@@ -13,7 +12,7 @@ const int8_t *qzo_table(const qzo_ff_settings_t *settings) {
 }
 
 uint32_t qzo_state(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint32_t step, uint32_t direction) {
-    return stream_start(settings->seed, step, STREAMS_OF_STEP * direction + tensor->index + 1u);
+    return direction_state(settings->seed, step, direction, tensor->index);
 }
 
 direction_moves_t qzo_moves(const model_t *model) {

@@ -3,6 +3,7 @@
 #include "arith/float32.h"
 #include "arith/round_away.h"
 #include "formats/w16a8.h"
+#include "methods/forward_passes.h"
 #include "methods/qzo_ff.h"
 
 enum {
@@ -17,18 +18,8 @@ enum {
 
 training_t qzo_training(const settings_t *settings_of_all, const graph_file_t *file) {
     const qzo_ff_settings_t *settings = (const void *)settings_of_all;
-    training_t training = {.weights = true,
-                           .biases = settings->train_bias != 0,
-                           .starts = 1,
-                           .reached = UINT64_MAX,
-                           .passes = (uint16_t)(2 * qzo_directions(settings)),
-                           .first_backward = file->layers};
-    uint8_t left = settings->last_layers;
-    for (uint8_t l = file->layers; l > 0 && left > 0; l--) {
-        const bool trained = graph_has_weights(graph_layer(file, (uint8_t)(l - 1)));
-        training.layers |= (uint64_t)trained << (l - 1);
-        left = (uint8_t)(left - trained);
-    }
+    training_t training = forward_training(file, settings->last_layers, 2 * qzo_directions(settings));
+    training.biases = settings->train_bias != 0;
     return training;
 }
 
