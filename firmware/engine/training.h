@@ -76,6 +76,7 @@ static inline uint32_t trained_count(const training_t *training, const graph_lay
 typedef struct {
     uint32_t step;
     uint8_t pass;
+    int8_t signs;      /* sum of the signs of a method's directions */
     uint16_t through;  /* samples that have been through this pass */
     uint16_t samples;  /* of the step: known once pass 0 is over */
     uint16_t group;    /* samples that go through the pass at once */

@@ -23,6 +23,7 @@
     METHOD(qzo_ff)                                                                                                     \
     METHOD(fqt)                                                                                                        \
     METHOD(tinytrain)                                                                                                  \
+    METHOD(quzo)                                                                                                       \
     /* the next method */
 
 #define DECLARED(name) extern const method_t name;

@@ -100,6 +100,8 @@ int main(void) {
         {"qzo-ff numbers", test_qzo_numbers},
         {"qzo-ff steps", test_qzo_steps},
         {"qzo-ff settings", test_qzo_settings},
+        {"quzo", test_quzo},
+        {"quzo steps", test_quzo_steps},
         {"affine8 numbers", test_affine8_numbers},
         {"affine8 layers", test_affine8_layers},
         {"affine8 kernels", test_affine8_kernels},
