@@ -8,18 +8,17 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from hil.training.graph.formats import Format
-from hil.training.graph.graph import Graph, inference_peak
+from hil.training.graph.graph import Graph
 from hil.training.methods import qzo_ff_refusals
-from hil.training.methods.figures import CountedFigures, LeastCycles, StepWork, least_forward, least_moves
+from hil.training.methods.forward_figures import ForwardFigures, ForwardRequest
 from hil.training.methods.method import Method
-from hil.training.methods.qzo_ff_plan import DIRECTION_BYTES, QzoFfPlan
+from hil.training.methods.qzo_ff_plan import QzoFfPlan
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import trained_tensors
-from hil.training.methods.request import MethodRequest
 
 
 @dataclass(frozen=True)
-class QzoFfRequest(MethodRequest):
+class QzoFfRequest(ForwardRequest):
     """The request: two passes for each direction."""
 
     plan: QzoFfPlan
@@ -38,34 +37,14 @@ class QzoFfRequest(MethodRequest):
             return "the mask of the first weights", "set sparse to off or random"
         return None
 
-    def passes(self) -> int:
-        """Two for each direction, that of the sharpness-aware perturbation too."""
-        return 2 * self.plan.settings.draws
-
 
 @dataclass(frozen=True)
-class QzoFfFigures(CountedFigures):
+class QzoFfFigures(ForwardFigures):
     """The figures."""
 
+    EQUATION = "QZO-FF, inference and trained weights"
+
     plan: QzoFfPlan
-
-    def step_work(self) -> StepWork:
-        """Return the passes of a step: every layer of every sample in each."""
-        runs = self.request.passes() * self.plan.settings.batch
-        return StepWork.of(self.plan.network, [runs] * len(self.plan.layers))
-
-    def formula(self) -> dict[str, Any]:
-        """Return the memory beyond the samples: the peak of inference, trained tensors, states and signs."""
-        trained = sum(size for _, size in self.plan.trained_bytes())
-        directions = DIRECTION_BYTES * self.plan.settings.draws
-        return {
-            "equation": "QZO-FF, inference and trained weights",
-            "bytes": inference_peak(self.plan.network) + trained + directions,
-        }
-
-    def weights_by_zo(self) -> int:
-        """Return the elements of all trained tensors."""
-        return sum(tensor.elements for tensor in self.plan.tensors)
 
     @cached_property
     def still(self) -> dict[str, list[str]]:
@@ -79,17 +58,10 @@ class QzoFfFigures(CountedFigures):
             for name, tensors in self.still.items()
         )
 
-    def least_cycles(self) -> LeastCycles:
-        """Every pass of every layer; each pass moves the weights, unless most of them are masked or still."""
-        runs = self.request.passes() * self.plan.settings.batch
+    def moved(self) -> int:
+        """All elements, unless most of them are masked or still."""
         moves = self.plan.settings.sparse == "off" and "epsilon" not in self.still
-        moved = self.weights_by_zo() if moves else 0
-        return LeastCycles.of(
-            [least_forward(layer, runs) for layer in self.plan.network.layers],
-            perturb=least_moves(moved, self.request.passes()),
-            backward=0,
-            update=least_moves(moved),
-        )
+        return self.weights_by_zo() if moves else 0
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from hil.errors import RigError
 from hil.training.graph.formats import Format
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import W16A8Parameters, WithBias
+from hil.training.methods.directions import LARGEST_TABLE
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import (
-    LARGEST_TABLE,
     LARGEST_Z,
     MOST_STEPS,
     F,

@@ -9,13 +9,12 @@ import numpy as np
 
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import W16A8Parameters
+from hil.training.methods.directions import FRACTION, LARGEST_TABLE
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 
 F = np.float32
-FRACTION = 5  # bits: the number z stands for z / 32
 STEP_OF_Z = F(2.0**-FRACTION)
 LARGEST_Z = 127
-LARGEST_TABLE = {"gaussian": 92, "binomial": 91}  # z_top
 LARGEST_BIAS = 2**30
 MOST_STEPS = 2**23  # eps_q, rho_q
 LARGEST_UPDATE = 2**30

@@ -10,9 +10,9 @@ from network.w16a8_graphs import alone, fully_connected
 
 from hil.training.graph.formats import OPS, Format, Op
 from hil.training.graph.graph import Graph
+from hil.training.reference.formats.int8_network import Int8Passes
 from hil.training.reference.formats.tflite8.loss import cross_entropy
 from hil.training.reference.formats.w16a8.layers import W16A8Layer
-from hil.training.reference.formats.w16a8.network import W16A8Passes
 from hil.training.reference.native.w16a8.library import W16A8Library, layer_of
 
 from .drawn_shorts import ZEROS, layers, values
@@ -82,7 +82,7 @@ def test_input(native_w16a8: W16A8Library, samples: int, shape: tuple[int, int, 
     graph = Graph("input", graph.layers, shape, 1, graph.scale, zero)
     got = np.full((*shape, native_w16a8.lanes(samples)), NEVER, np.int16)
     native_w16a8.input_value(graph, images, got)
-    np.testing.assert_array_equal(np.moveaxis(got[..., :samples], 3, 0), W16A8Passes(graph).input_values(images)[:, 0])
+    np.testing.assert_array_equal(np.moveaxis(got[..., :samples], 3, 0), Int8Passes(graph).input_values(images)[:, 0])
     assert not got[..., samples:].any()
 
 

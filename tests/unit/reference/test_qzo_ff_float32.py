@@ -17,7 +17,7 @@ from hil.training.methods.qzo_ff_tensors import trained_tensors
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32.forward import values_of
 from hil.training.reference.formats.float32.loss import losses
-from hil.training.reference.methods.qzo_directions import direction, signed_pool
+from hil.training.reference.methods.directions import direction, direction_pool
 from hil.training.reference.methods.qzo_ff import QzoFfReference
 from hil.training.reference.methods.qzo_rates import rate
 
@@ -55,9 +55,9 @@ def by_hand(graph: Graph, settings: QzoFfSettings, steps: int) -> list[np.ndarra
     ]
     m = settings.directions
     for step in range(steps):
-        pool = signed_pool(settings, step)
+        pool = direction_pool(settings.distribution, settings.seed, step)
         z = [
-            [direction(pool, settings, step, number, index, its.size) for number in range(settings.draws)]
+            [direction(pool, settings.seed, step, number, index, its.size) for number in range(settings.draws)]
             for index, its in enumerate(tensors)
         ]
 

@@ -14,14 +14,8 @@ from hil.training.methods.qzo_ff_tensors import QzoFfTensor, update_steps
 from hil.training.reference.floats import F
 from hil.training.reference.formats.w16a8.tensor import W16A8Tensor
 from hil.training.reference.methods.adam_moments import Decay, Moments
-from hil.training.reference.methods.qzo_directions import (
-    DirectionGradient,
-    Momentum,
-    direction,
-    mask_of,
-    signed_pool,
-    table,
-)
+from hil.training.reference.methods.directions import direction, direction_pool, table
+from hil.training.reference.methods.qzo_directions import DirectionGradient, Momentum, mask_of
 from hil.training.reference.methods.qzo_ff import QzoFfReference
 from hil.training.reference.methods.qzo_rates import SMALLEST_ROOT, rate
 
@@ -35,7 +29,8 @@ def digest(values: np.ndarray, kind: str = "int8") -> int:
 
 def z_of(number: int, size: int, step: int = 0, **others: object) -> np.ndarray:
     settings = QzoFfSettings(**others)
-    return direction(signed_pool(settings, step), settings, step, number, 0, size)
+    pool = direction_pool(settings.distribution, settings.seed, step)
+    return direction(pool, settings.seed, step, number, 0, size)
 
 
 def tensor_of(settings: QzoFfSettings, values: list[int] = FILE, unit: np.float32 = UNIT) -> W16A8Tensor:
@@ -50,7 +45,7 @@ def tensor_of(settings: QzoFfSettings, values: list[int] = FILE, unit: np.float3
 )  # fmt: skip
 def test_table_and_pool(distribution: str, of_table: int, of_pool: int) -> None:
     assert digest(table(distribution)) == of_table
-    pool = signed_pool(QzoFfSettings(distribution=distribution), 0)
+    pool = direction_pool(distribution, 1, 0)
     assert digest(pool[:256]) == of_pool
     assert distribution != "gaussian" or pool[0].tolist() == [-51, 26, 10, 15]
     assert np.array_equal(pool[256:], -pool[:256])

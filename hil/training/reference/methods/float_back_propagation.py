@@ -20,7 +20,7 @@ from hil.training.reference.formats.float32.forward import clamp
 from hil.training.reference.formats.float32.network import Float32Network
 from hil.training.reference.methods import StepOutcome
 from hil.training.reference.methods.adam_moments import Decay, Moments
-from hil.training.reference.methods.qzo_ff import NetworkReference
+from hil.training.reference.methods.network_reference import NetworkReference
 from hil.training.reference.methods.qzo_rates import SMALLEST_ROOT, rate
 
 LARGEST_CHANGE = 2.0**20  # of a weight

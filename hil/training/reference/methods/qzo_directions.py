@@ -1,23 +1,18 @@
-"""The directions of QZO-FF: table, pool and streams, masks, and the momentum that guides them.
+"""What QZO-FF makes of its directions: gradients, masks, and the momentum that guides them.
 
-docs/arithmetic-qzo-ff.md, sections 3, 5 and 7. They are the same whatever the format of the weights.
+docs/arithmetic-qzo-ff.md, sections 5 and 7. They are the same whatever the format of the weights.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from statistics import NormalDist
 
 import numpy as np
 
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import LARGEST_Z
-from hil.training.reference.prng import ENTRIES, mix32, perturbation, start_state, words
+from hil.training.reference.prng import mix32, words
 
-STREAMS_A_DIRECTION = 256
-BYTES = np.arange(256)
-BINOMIAL = np.array([-91, -68, -45, -23, 0, 23, 45, 68, 91])  # by the number of ones among eight bits
 MOMENTUM_OF_STEP = 256  # v of a step of z
 
 
@@ -25,37 +20,6 @@ def rounded_shift(x: np.ndarray, n: int) -> np.ndarray:
     """Return R(x, n) of signed integers: x / 2^n, half away from zero; n is 1 or more."""
     rounded: np.ndarray = np.sign(x) * ((np.abs(x) + (1 << (n - 1))) >> n)
     return rounded
-
-
-@cache
-def table(distribution: str) -> np.ndarray:
-    """Return T, int8 [256]: the number that a byte stands for, in 1/32."""
-    if distribution == "binomial":
-        return BINOMIAL[[int(byte).bit_count() for byte in BYTES]].astype(np.int8)
-    quantile = NormalDist().inv_cdf
-    upper = [int(32 * quantile((2 * byte + 1) / 512) + 0.5) for byte in BYTES[128:].tolist()]
-    return np.array([-z for z in reversed(upper)] + upper, np.int8)
-
-
-def signed_pool(settings: QzoFfSettings, step: int) -> np.ndarray:
-    """Return what a field of nine bits stands for, int16 [512, 4]: the entries of a pool, then their negatives."""
-    drawn = words(start_state(settings.seed, step, 0), ENTRIES)
-    entries = table(settings.distribution).astype(np.int16)[drawn.astype("<u4").view(np.uint8).reshape(ENTRIES, 4)]
-    return np.concatenate([entries, -entries])
-
-
-def direction(pool: np.ndarray, settings: QzoFfSettings, step: int, number: int, tensor: int, size: int) -> np.ndarray:
-    """Return z of a direction in a tensor, int16 [size].
-
-    Args:
-        pool: the step's, as `signed_pool` returns it.
-        settings: with the seed.
-        step: index of the step.
-        number: of the direction, from 0.
-        tensor: index among the trained tensors, from 0.
-        size: elements of the tensor.
-    """
-    return perturbation(pool, settings.seed, step, STREAMS_A_DIRECTION * number + tensor, size)
 
 
 @dataclass(frozen=True)

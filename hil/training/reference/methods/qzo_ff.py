@@ -23,9 +23,11 @@ from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import QzoFfTensor, trained_tensors
 from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.loss import summed
-from hil.training.reference.methods import MethodReference, StepOutcome, TracedStage, stage_bytes
+from hil.training.reference.methods import StepOutcome
 from hil.training.reference.methods.adam_moments import Decay, Moments
-from hil.training.reference.methods.qzo_directions import DirectionGradient, Momentum, direction, mask_of, signed_pool
+from hil.training.reference.methods.directions import direction, direction_pool
+from hil.training.reference.methods.network_reference import NetworkReference
+from hil.training.reference.methods.qzo_directions import DirectionGradient, Momentum, mask_of
 from hil.training.reference.methods.qzo_rates import SMALLEST_ROOT, rate
 
 
@@ -36,33 +38,6 @@ class DrawnDirections:
     step: int
     directions: list[list[np.ndarray]]
     sharpness_sign: int = 0
-
-
-class NetworkReference(MethodReference):
-    """A method whose network runs the passes and has the trained tensors, in the class of its format."""
-
-    graph: Graph
-    _network: Any
-    _tensors: Sequence[Any]
-
-    @property
-    def weights(self) -> list[np.ndarray]:
-        """The trained tensors, input to output, as they lie in the network file."""
-        return [tensor.stored for tensor in self._tensors]
-
-    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the logits of uint8 images, int8 or float32 [B, classes], and zeros for exponents: they have none."""
-        return self._network.logits(images), np.zeros(len(images), np.int64)
-
-    def trace(
-        self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
-    ) -> list[TracedStage]:
-        """Return the output of every layer for one sample."""
-        outputs = self._network.outputs(weights, images[slot : slot + 1])
-        return [
-            TracedStage(layer.name, "output", stage_bytes(values, type=self.value_type), self.value_type)
-            for layer, values in zip(self.graph.layers, outputs, strict=True)
-        ]
 
 
 class QzoFfReference(NetworkReference):
@@ -184,12 +159,13 @@ class QzoFfReference(NetworkReference):
 
     def _draw(self, step: int) -> list[list[np.ndarray]]:
         """Return all directions of a step by tensor, int16 [size] each: 0 where nothing is updated."""
-        pool, found = signed_pool(self.settings, step), []
+        settings, found = self.settings, []
+        pool = direction_pool(settings.distribution, settings.seed, step)
         guide = self.settings.guide if step >= self.settings.guide_from else 0
         for index, (tensor, mask) in enumerate(zip(self._tensors, self._masks, strict=True)):
             size, mine = tensor.values.size, []
-            for number in range(self.settings.draws):
-                z = direction(pool, self.settings, step, number, index, size)
+            for number in range(settings.draws):
+                z = direction(pool, settings.seed, step, number, index, size)
                 if guide:
                     z = self._momenta[index].guided(z, guide)
                 mine.append(z if mask is None else z * mask)

@@ -6,7 +6,6 @@ Values as in `fast`: float32 [N, R, H, W, C] less their zero point.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -19,14 +18,16 @@ ROW_ELEMENTS = 2**19  # of the largest array of a pass; beyond it the processor'
 
 
 class Passes:
-    """A graph ready to run; the weights come with each pass. `LAYER` is the class of its layers."""
-
-    LAYER: ClassVar[type[FastLayer]] = FastLayer
+    """A graph ready to run; the weights come with each pass."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.layers = [self.LAYER(graph, layer) for layer in graph.nodes(Quantized)]
+        self.layers = [self.layer_of(layer) for layer in graph.nodes(Quantized)]
         self._last_use = [graph.last_use(value) for value in range(len(graph.layers) + 1)]
+
+    def layer_of(self, layer: Quantized) -> FastLayer:
+        """Return a layer of the graph, ready to run."""
+        return FastLayer(self.graph, layer)
 
     def input_values(self, images: np.ndarray) -> np.ndarray:
         """Return uint8 images [N, H, W] or [N, H, W, C] as the value 0, [N, 1, H, W, C]."""

@@ -35,6 +35,10 @@ class W16A8Layer(FastLayer):
             self._factor = layer.own.multiplier, layer.own.shift
             self._saturates = needs_saturating_shift(layer.taps, layer.own.largest, self.zeros[0])
 
+    def float_type(self, weights: np.ndarray, bias: np.ndarray) -> type[np.float64]:
+        """As `FastLayer`; no sum of int16 weights that a graph may have leaves it."""
+        return np.float64
+
     def patches(self, x: np.ndarray) -> np.ndarray:
         """Return what the taps of every output position see, float64 [N, 1, positions, taps]."""
         if self.layer.op is not Op.CONV2D:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hil.training.methods.directions import FRACTION
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import (
-    FRACTION,
     LARGEST_Z,
     STEP_OF_Z,
     QzoFfTensor,
