@@ -147,7 +147,7 @@ class Profile(TypedDict):
 
 @with_config(CLOSED)
 class Analytic(TypedDict):
-    """Memory by ElasticZO, equations (2) to (4) in FP32 and (13) to (15) in INT8, by PMT, section 4.3, of QZO-FF, FQT.
+    """Memory by ElasticZO, equations (2) to (4) in FP32, (13) to (15) in INT8, by PMT, section 4.3, QZO-FF, QuZO, FQT.
 
     And counts of the network.
     """
@@ -161,6 +161,7 @@ class Analytic(TypedDict):
         "(15)",
         "PMT, section 4.3",
         "QZO-FF, inference and trained weights",
+        "QuZO, inference and trained weights",
         "FQT, segments of figure 4",
     ]
     bytes: Count

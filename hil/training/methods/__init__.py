@@ -23,6 +23,7 @@ HOUSE = {
     "elasticzo-fp32": "elasticzo_fp32:ElasticZoFp32",
     "qzo-ff": "qzo_ff:QzoFf",
     "fqt": "fqt:Fqt",
+    "quzo": "quzo:Quzo",
 }
 
 
