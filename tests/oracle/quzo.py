@@ -117,17 +117,24 @@ class PlainQuzo:
         v = [(product + word // 65536) // 65536 for product, word in zip(products, drawn, strict=True)]
         return u, v
 
-    def loss(self, images: Sequence[np.ndarray], labels: Sequence[int]) -> np.float32:
-        """Return the loss of a batch with the weights as they are."""
-        total = F32(0)
-        for image, label in zip(images, labels, strict=True):
-            total = total + w16a8.loss(self.logits(image), label, F32(self.graph.scale_of(len(self.graph.layers))))
+    def loss(self, known: Sequence[list[Values]], labels: Sequence[int]) -> np.float32:
+        """Return the loss of a batch with the weights as they are, from the values that no trained weight changes."""
+        total, count = F32(0), len(self.graph.layers)
+        for values, label in zip(known, labels, strict=True):
+            logits = self._run(values, count)[-1]
+            total = total + w16a8.loss(logits, int(label), F32(self.graph.scale_of(count)))
         return total
 
     def logits(self, image: np.ndarray) -> Values:
         """Return the logits of a uint8 image."""
-        values: list[Values] = [[int(p) - 128 for p in image.ravel()]]
-        for index, node in enumerate(self.graph.layers):
+        return self._run([[int(p) - 128 for p in image.ravel()]], len(self.graph.layers))[-1]
+
+    def _run(self, known: list[Values], end: int) -> list[Values]:
+        """Return the values 0..end, of which the first are known."""
+        values = list(known)
+        for index, node in enumerate(self.graph.layers[:end]):
+            if index < len(known) - 1:
+                continue
             inputs = [values[read] for read in node.reads]
             if index in self.layers:
                 values.append(self.layers[index].run(self.graph, inputs[0]))
@@ -138,17 +145,19 @@ class PlainQuzo:
                 values.append(w16a8.added(node, inputs[0], inputs[1], zeros))
             else:
                 values.append(w16a8.pooled(node, inputs[0]))
-        return values[-1]
+        return values
 
     def step(self, t: int, images: Sequence[np.ndarray], labels: Sequence[int]) -> tuple[np.float32, np.float32, int]:
         """Train on uint8 images and labels; return loss_plus, loss_minus and the sign (section 4)."""
         self.rest()
+        first = list(self.layers)[-len(self.trained)]
+        known = [self._run([[int(p) - 128 for p in image.ravel()]], first) for image in images]
         at_rest = [list(layer.weights) for layer in self.trained]
         sums = [[0] * len(weights) for weights in at_rest]
         all_plus, all_minus, signs = F32(0), F32(0), 0
         for i in range(self.settings.directions):
             drawn = [self.moves(t, i, number) for number in range(len(self.trained))]
-            plus, minus = (self._side(side, at_rest, drawn, images, labels) for side in (1, -1))
+            plus, minus = (self._side(side, at_rest, drawn, known, labels) for side in (1, -1))
             c = self.factor(plus, minus, len(images))
             for number, (_, v) in enumerate(drawn):
                 sums[number] = [a + c * one for a, one in zip(sums[number], v, strict=True)]
@@ -166,13 +175,13 @@ class PlainQuzo:
         side: int,
         at_rest: list[Values],
         drawn: list[tuple[Values, Values]],
-        images: Sequence[np.ndarray],
+        known: Sequence[list[Values]],
         labels: Sequence[int],
     ) -> np.float32:
         for layer, rest, (u, _) in zip(self.trained, at_rest, drawn, strict=True):
             layer.weights = [w + side * by for w, by in zip(rest, u, strict=True)]
             assert all(abs(w) <= layer.largest for w in layer.weights), "a perturbed weight leaves -X..X"
-        return self.loss(images, labels)
+        return self.loss(known, labels)
 
     def factor(self, plus: np.float32, minus: np.float32, samples: int) -> int:
         """Return C of a direction (section 4)."""

@@ -36,6 +36,7 @@ CONFLICTS: dict[str, tuple[tuple[Changes, str], ...]] = {
         (PLAIN | {"eta": 2.0**-40, "eta_min": 0.0}, "eta"),
     ),
     "fqt": (({"lambda_min": 0.5, "lambda_max": 0.25}, "lambda_max"),),
+    "quzo": (({"epsilon": 2.0**-40}, "epsilon"),),
 }  # fmt: skip
 """Settings that do not go together, and the one that is refused, by table of settings, by training loop, and for
 weights of 16 bits, which each setting must move."""
