@@ -26,6 +26,7 @@ IN_THE_GATE = {  # of a virtual board: a cheap row of every method
     ("elasticzo-fp32", "cls1", "lenet5-float32"),
     ("qzo-ff", "adamw", "resnet-tiny-w16a8"),
     ("fqt", "sparse", "fqt-cnn-mixed"),
+    ("quzo", "last-3", "resnet-tiny"),
 }
 
 

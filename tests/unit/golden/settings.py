@@ -77,11 +77,18 @@ FQT: dict[str, tuple[Settings, Settings]] = {
     "sparse": ({}, {"lambda_max": 0.5, "rate": "difference", "sparse_head": 1, "statistics_momentum": 0.25}),
     "last-5": ({}, {"last_layers": 2, "standardise": "off", "gradient": "mean", "eta": 0.1}),
 }
+QUZO: dict[str, tuple[Settings, Settings]] = {  # resnet-tiny has a channel with a step so small that epsilon is, too
+    "full": ({"epsilon": 2e-4, "eta": 1e-5}, {"epsilon": 1e-4, "eta": 1e-6}),
+    "linear-probe": ({}, {"directions": 127, "epsilon": 0.05, "eta": 0.1}),
+    "last-3": ({}, {"directions": 3, "last_layers": 4, "epsilon": 0.001, "eta": 1e-4}),
+    "two-directions": ({"epsilon": 2e-4, "eta": 2e-5}, {"directions": 5, "epsilon": 1.5e-4, "eta": 1e-5}),
+}
 CHOSEN: dict[tuple[str, str], tuple[Settings, Settings]] = {
     **{("elasticzo-int8", variant): ({"batch": 8}, varied) for variant, varied in ELASTICZO.items()},
     **{("poor-mans-training", variant): ({}, {"eta": 0.1} | varied) for variant, varied in POOR_MANS.items()},
     **{("elasticzo-fp32", variant): ({"batch": 4}, varied) for variant, varied in FLOAT32.items()},
     **{("qzo-ff", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in QZO_FF.items()},
+    **{("quzo", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in QUZO.items()},
     **{("fqt", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in FQT.items()},
     **OTHERS,
 }
