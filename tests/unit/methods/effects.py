@@ -57,6 +57,10 @@ VALUES: dict[str, dict[str, tuple[Any, ...]]] = {  # by table; words have all of
         "ranking": (1, 2), "memory_budget": (500, 20, 1 << 20), "work_budget": (100, 1, 256), "channels": (1, 128, 256),
         "batch": (1, 3), "seed": (1, 2, 3),
     },
+    "quzo": {
+        "directions": (1, 3), "epsilon": (0.01, 0.05), "eta": (0.01, 0.05), "last_layers": (1, 64), "batch": (1, 3),
+        "seed": (1, 2, 3),
+    },
 }  # fmt: skip
 
 
@@ -67,7 +71,7 @@ def networks(loop: str) -> tuple[Graph, ...]:
         return (_bfp8(),)
     if loop == "elasticzo-fp32":
         return (float32_network(),)
-    if loop == "qzo-ff":
+    if loop in ("qzo-ff", "quzo"):
         return (text_network(),)
     if loop == "fqt":
         return affine8_network(A8), affine8_network(cast=True), affine8_network(F32)
