@@ -100,7 +100,7 @@ QUICK = (
     ),
     _corner(
         "errors-tflite8", 4, "tinytrain", "budget", {"memory_budget": 900, "work_budget": 150, "channels": 100,
-        "eta": 0.03, "ranking": 2}, steps=5
+        "eta": 0.03, "ranking": 2}, steps=5, schedule=((3, {"eta": 0.01}),)
     ),
     _corner(
         "errors-tflite8", 5, "tinytrain", "whole", {"momentum": 0.0, "qas": 0, "eta": 3e3, "channels": 77}, steps=4
@@ -135,7 +135,10 @@ QUICK = (
     _corner("windows-even8w8a", 6, "qzo-ff", "full", {"eta": 1.0, "epsilon": 0.06, "train_bias": 1}),
     _corner("errors-floor", 1, "fqt", "uint8", {"eta": 0.05}),
     _corner("dense-nearest", 2, "fqt", "uint8", {"eta": 0.05}),
-    _corner("planes-nearest", 3, "fqt", "uint8", {"eta": 0.05, "gradient": "mean"}),
+    _corner(
+        "planes-nearest", 3, "fqt", "uint8", {"eta": 0.05, "gradient": "mean", "standardise": "accumulated",
+        "optimizer": "momentum"}
+    ),
     _corner("planes-floor", 4, "fqt", "uint8", {"eta": 0.05, "standardise": "batch"}),
     _corner(
         "gates-nearest", 2, "fqt", "uint8", {"eta": 0.05, "standardise": "batch", "error_range": "running",
@@ -185,6 +188,9 @@ QUICK = (
     _corner("tight-tflite8", 1, "int8-bp", "qas", {"eta": 0.1, "momentum": 0.9}),
     _corner("tight-tflite8", 2, "poor-mans-training", "weight", {"eta": 0.5, "queries": 2}, batch=8, slots=4, steps=2),
     _corner("tight-tflite8", 3, "poor-mans-training", "node", {"eta": 0.1, "queries": 1}, steps=2),
+    _corner("windows-w16a8", 5, "quzo", "full", {"directions": 2, "epsilon": 0.01, "eta": 0.01}),
+    _corner("windows-8w8a", 2, "quzo", "full", {"epsilon": 0.05, "eta": 0.05}, network_in="flash"),
+    _corner("planes-tflite8", 3, "quzo", "full", {"directions": 2, "epsilon": 0.01, "eta": 0.01}, network_in="flash"),
     _corner("tight-w16a8", 1, "qzo-ff", "adamw", {"train_bias": 1, "eta": 0.05}, steps=2),
     _corner("tightgates-nearest", 1, "fqt", "sparse", {"eta": 0.05, "lambda_min": 0.4}),
     _corner("tight-float32", 1, "fqt", "sparse", {"eta": 0.05, "lambda_min": 0.4}, steps=2),
@@ -193,13 +199,16 @@ QUICK = (
     _corner("whole-bfp8", 2, "elasticzo-int8", "full-bp", {"b_bp": 4}),
     _corner("loud-bfp8", 1, "elasticzo-int8", "full-bp", {"b_bp": 4}, steps=2),
     _corner("strides-tflite8", 1, "int8-bp", "qas", {"eta": 0.1}, network_in="flash", requests=True),
-    _corner("strides-nearest", 1, "fqt", "uint8", {"eta": 0.05}),
+    _corner("strides-nearest", 1, "fqt", "uint8", {"eta": 0.05, "optimizer": "adam"}),
     _corner("strides-float32", 1, "elasticzo-fp32", "full-bp", {"eta": 0.05}),
     _corner(
         "tall-tflite8", 1, "tinytrain", "budget", {"memory_budget": 4000, "work_budget": 130, "channels": 100, "eta":
         0.03}, requests=True
     ),
-    _corner("tiny-nearest", 1, "fqt", "uint8", {"eta": 0.05}, steps=4),
+    _corner(
+        "tiny-nearest", 1, "fqt", "uint8", {"eta": 0.05, "optimizer": "momentum"}, steps=4,
+        schedule=((2, {"eta": 0.02}),)
+    ),
     _corner("tiny-faint", 3, "fqt", "mixed", {"eta": 0.05}, steps=1, requests=True),
     _corner("tiny-faint", 4, "fqt", "mixed", {"eta": 0.05}, steps=1, requests=True),
     _corner("dead-nearest", 1, "fqt", "uint8", {"eta": 0.05}),
@@ -216,7 +225,7 @@ QUICK = (
     _corner("knees-evenaffine", 1, "fqt", "uint8", {"eta": 0.05}),
     _corner("knees-floateven", 2, "elasticzo-fp32", "full-bp", {"eta": 0.05}),
     _corner("inputs-float32", 1, "elasticzo-fp32", "full-bp", {"eta": 0.05}),
-    _corner("inputs-float32", 2, "fqt", "float32", {"eta": 0.05}),
+    _corner("inputs-float32", 2, "fqt", "float32", {"eta": 0.05, "standardise": "off", "optimizer": "adam"}),
     _corner("inputs-nearest", 3, "fqt", "uint8", {"eta": 0.05}),
     _corner("long-w16a8", 1, "qzo-ff", "full", {"eta": 0.03, "directions": 2}, steps=2, evaluate=3),
     _corner("long-tflite8", 2, "mezo", "mezo", {"eta": 3e5, "queries": 2}, batch=2, steps=2, evaluate=3),
