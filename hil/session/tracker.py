@@ -17,6 +17,7 @@ from hil.record.device_test import DeviceTest
 from hil.record.trial_writer import json_fields
 from hil.record.verdicts import WORST_FIRST
 from hil.refusals import watch_refusals
+from hil.session.hidden_errors import error_of_rig, told_to_unittest
 from hil.session.requests import Requests
 from hil.session.run_state import BENCH, KEEPER, TRACKER
 
@@ -112,13 +113,16 @@ class Tracker:
         if keeper.problem and keeper.problem not in self.notes:
             self.notes.append(keeper.problem)
 
-    def run_phase(self, waits: bool, is_call: bool = False) -> Generator[None, Any, Any]:
+    def run_phase(
+        self, waits: bool, is_call: bool = False, hidden: Sequence[BaseException] = ()
+    ) -> Generator[None, Any, Any]:
         """Wrap a phase: turn an error of the rig into one sentence, and fail the test if a request of it failed.
 
         Args:
             waits: whether a phase that ends well waits for the trials of the test's threads. (The fixture `hil_trial`
                 waits in any case, when it ends.)
             is_call: whether this is the test function: when it ends well, its comparisons are complete.
+            hidden: takes the errors that unittest does not raise; the phase has ended with the first one.
 
         Raises:
             pytest.fail.Exception: with the sentence.
@@ -127,22 +131,17 @@ class Tracker:
             self._runs = True
             try:
                 result = yield
+                if hidden:
+                    raise hidden[0]
             finally:
                 self._runs = False
-        except (RigError, MemoryError, SystemError) as error:  # the last: no memory to raise a MemoryError
-            if not self.uses_rig:
-                raise
-            self._fail_with(error if isinstance(error, RigError) else Blocked("test", NO_MEMORY))
         except pytest.skip.Exception:
             self._check_requests(waits)
             raise
-        except StopIteration:  # of next(dut.lines(...)) after a program that ended
-            self._take_failures()
-            ended = self.device.ended_early if self.device is not None else None
-            if ended is None:
-                raise
-            self._fail_with(ended)
         except BaseException as error:
+            of_rig = self._of_rig(error)
+            if of_rig is not None:
+                self._fail_with(of_rig)
             bad, caught = self._take_failures()
             if isinstance(error, (KeyboardInterrupt, SystemExit, pytest.exit.Exception)):
                 self.requests.interrupt()
@@ -152,6 +151,16 @@ class Tracker:
             self._end_function()
         self._check_requests(waits)
         return result
+
+    def _of_rig(self, error: BaseException) -> RigError | None:
+        """Return the error of the rig by which a phase ended; None if it ended by another."""
+        if not self.uses_rig:
+            return None
+        if isinstance(error, (MemoryError, SystemError)):  # the last: no memory to raise a MemoryError
+            return Blocked("test", NO_MEMORY)
+        if isinstance(error, StopIteration):  # of next(dut.lines(...)) after a program that ended
+            return self.device.ended_early if self.device is not None else None
+        return error_of_rig(error)
 
     def _end_function(self) -> None:
         """Note that the test function has ended well: its comparisons are complete, and so are its figures."""
@@ -198,11 +207,13 @@ class Tracker:
             why = "The test did not look at the verdict." if (verdict, reason) in bad else "The test did not report it."
             raise pytest.fail.Exception(f"{verdict}: {reason} ({why})", pytrace=False)
 
-    def take(self, report: pytest.TestReport, call: pytest.CallInfo[None], raises: bool, mistake: bool) -> None:
+    def take(
+        self, report: pytest.TestReport, call: pytest.CallInfo[None], said: str, raises: bool, mistake: bool
+    ) -> None:
         """Take the report of a phase, and put the verdict into the report of the last one.
 
-        `raises` says that an xfail mark names the exception that it expects, `mistake` that the phase ended by a
-        mistake in the file of the test.
+        `said` is the sentence by which `run_phase` failed it, `raises` says that an xfail mark names the exception
+        that it expects, `mistake` that the phase ended by a mistake in the file of the test.
         """
         if self._runs and call.excinfo is not None and isinstance(call.excinfo.value, RigError):
             self.unrecorded.append(verdict_of(call.excinfo.value))  # of a subtest, which goes on after it
@@ -210,7 +221,9 @@ class Tracker:
             report.duration = 0.0  # its seconds are of its test, and junit.xml would have them twice
         if self._runs and report.outcome != "failed" and not hasattr(report, "wasxfail"):
             return  # one that passed, or was left out, says nothing of the test
-        verdict = _rig_verdict(call)
+        verdict = said.partition(":")[0] or None
+        if verdict is not None and report.outcome == "failed":
+            report.longrepr = said  # unittest has put the error in its place, or a traceback of the rig
         xfailed = hasattr(report, "wasxfail") and report.outcome == "skipped"
         hidden = self._not_expected(verdict, call, raises) if xfailed else self._hidden(report)
         if hidden is not None:
@@ -369,12 +382,12 @@ def worst_of(found: Sequence[tuple[V, str]]) -> tuple[V, str]:
     return min((each for each in found if each[0] in WORST_FIRST), key=lambda each: WORST_FIRST.index(each[0]))
 
 
-def _rig_verdict(call: pytest.CallInfo[None]) -> str | None:
-    """Return the verdict by which `Tracker.run_phase` failed a phase, if it did."""
+def _sentence_of_rig(call: pytest.CallInfo[None]) -> str:
+    """Return the sentence by which `Tracker.run_phase` failed a phase, which begins with the verdict; else empty."""
     if call.excinfo is None or not isinstance(call.excinfo.value, pytest.fail.Exception):
-        return None
-    word = str(call.excinfo.value).partition(":")[0]
-    return word if word in WORST_FIRST else None
+        return ""
+    said = str(call.excinfo.value)
+    return said if said.partition(":")[0] in WORST_FIRST else ""
 
 
 def _is_mistake(call: pytest.CallInfo[None], file: Path) -> bool:
@@ -426,8 +439,8 @@ def _phase(item: pytest.Item, waits: bool, is_call: bool = False) -> Generator[N
     tracker = item.stash.get(TRACKER, None)
     if tracker is None:
         return (yield)
-    with watch_refusals(tracker.note):
-        return (yield from tracker.run_phase(waits, is_call))
+    with watch_refusals(tracker.note), told_to_unittest(item) as hidden:
+        return (yield from tracker.run_phase(waits, is_call, hidden))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # runs after pytest's own xfail handling
@@ -435,10 +448,11 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put the verdict into the report."""
+    said = _sentence_of_rig(call)  # before unittest's own error takes its place
     report = yield
     if TRACKER in item.stash:
         raises = any("raises" in mark.kwargs for mark in item.iter_markers("xfail"))
-        item.stash[TRACKER].take(report, call, raises, _is_mistake(call, item.path))
+        item.stash[TRACKER].take(report, call, said, raises, _is_mistake(call, item.path))
     return report
 
 

@@ -28,7 +28,7 @@ for line in sys.stdin:
     if line.strip() == "bad":
         sys.exit(3)
 """
-TESTS = r"""
+TESTS = r'''
 import contextlib, signal, threading, time, unittest
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
@@ -257,7 +257,44 @@ class TestOld(unittest.TestCase):
     @unittest.expectedFailure
     def test_expected_failure(self):
         differs(self.device, self.compare)
-"""
+
+    @unittest.expectedFailure
+    def test_expected_to_be_blocked(self):
+        self.device.serial.expect("ready")
+        self.device.read("x")
+
+    @unittest.expectedFailure
+    def test_expected_to_be_refused(self):
+        self.device.serial.expect([])
+
+    @pytest.mark.xfail
+    def test_marked_to_be_blocked(self):
+        self.device.serial.expect("ready")
+        self.device.read("x")
+
+    def test_blocked_in_unittest(self):
+        self.device.serial.expect("ready")
+        with contextlib.suppress(Exception):
+            self.device.serial.expect([])  # what it has caught is not what it ended with
+        self.device.read("x")
+
+    @unittest.expectedFailure
+    def test_catches_it_and_fails(self):
+        self.device.serial.expect("ready")
+        with contextlib.suppress(Exception):
+            self.device.read("x")
+        self.fail("as expected")
+
+    def test_fails_before_it_compares(self):
+        self.compare(Reference(), exact=True)
+        self.device.serial.expect("ready")
+        self.fail("no step yet")
+
+def of_doctest():
+    """
+    >>> getfixture("hil_dut").read("x")
+    """
+'''
 LATE = "after its test had ended: wait for it in the test (`join`"
 VERDICTS = {
     "test_expects_in_a_thread": ("fail", "in the thread 'reader': the device did not print 'done' within 0.2 s"),
@@ -273,6 +310,13 @@ VERDICTS = {
     "test_xfail_within": ("fail", "step 0, tensor loss"),
     "test_mark_added_late": ("fail", "step 0, tensor loss"),
     "test_expected_failure": ("fail", "step 0, tensor loss"),
+    "test_expected_to_be_blocked": ("blocked", "stage 'probe': host has no debug probe here"),
+    "test_expected_to_be_refused": ("refused", "expect has an empty list of patterns"),
+    "test_marked_to_be_blocked": ("blocked", "stage 'probe': host has no debug probe here"),
+    "test_blocked_in_unittest": ("blocked", "stage 'probe': host has no debug probe here"),
+    "test_catches_it_and_fails": ("fail", "the test failed: expected to fail"),
+    "test_fails_before_it_compares": ("fail", "the test failed: AssertionError: no step yet"),
+    "test_mine.of_doctest": ("blocked", "stage 'probe': host has no debug probe here"),
     "test_expected_in_a_thread": ("fail", "in the thread 'reader'"),
     "test_leaves_a_reader": ("refused", f"the device of hil_dut was used in the thread 'reader' {LATE}"),
     "test_keeps_a_device": ("refused", "used after test_mine.py::test_leaves_a_reader[host] had ended"),
@@ -304,7 +348,8 @@ def write_board(folder: Path) -> None:
 
 def run_pytest(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *one_process("--board=host"), "test_mine.py"],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *one_process("--board=host"), "--doctest-modules",
+         "test_mine.py"],
         cwd=folder, capture_output=True, text=True, timeout=300, env=dict(os.environ), check=False,
     )  # fmt: skip
 
@@ -422,4 +467,5 @@ def test_every_way_to_expect_a_failure_counts_as_a_mark(tests: dict[str, dict]) 
     expected = {name for name, test in tests.items() if test["expected"]}
     assert expected == {
         "test_xfail_within", "test_mark_added_late", "test_expected_failure", "test_expected_in_a_thread",
+        "test_catches_it_and_fails",
     }  # fmt: skip
