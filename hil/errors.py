@@ -31,7 +31,12 @@ class RigError(Exception):
     Args:
         message: one sentence. Characters that are invalid in a terminal, XML or UTF-8 are escaped, such as those of a
             path that is not UTF-8.
+
+    Attributes:
+        device: which of several devices of a test has raised it, such as `device 2`; empty of the first one.
     """
+
+    device = ""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))

@@ -12,9 +12,9 @@ from hil.comparison.forms import Forms, KnownTensor
 from hil.comparison.measure import measure
 from hil.comparison.recordings import Recorded
 from hil.comparison.result import Difference, FormDifference, Summary, ValueDifference, agreement, value_difference
-from hil.comparison.tensors import Reference, StepTensor, in_one_dtype, tensors_of
+from hil.comparison.tensors import OF_DEVICE, Reference, StepTensor, in_one_dtype, tensors_of
 from hil.comparison.tolerance import Tolerance, Tolerances, tolerances
-from hil.errors import Blocked, DeviceFault, RigError, close_matches, message_of, shown, verdict_word
+from hil.errors import DeviceFault, RigError, close_matches, message_of, shown, verdict_word
 
 
 def compare(  # noqa: PLR0913 - public: each tolerance is an argument by name
@@ -116,7 +116,7 @@ class Comparison:
                 missing, after earlier steps. With `keep_going`, values are recorded only.
             RigError: the request is wrong: other names, dtypes or shapes on the two sides; a reference that raises, or
                 has NaN; a step that comes twice or is left out; nothing to compare.
-            Blocked: raised by the reference.
+            Blocked, DeviceFault: raised by the reference, which may be another device.
         """
         self._check_in_time()
         if self._ended is not None:
@@ -218,9 +218,13 @@ class Comparison:
         """Return what the reference gives for a step."""
         try:
             return self._reference.step(index)
-        except Blocked:
-            raise  # the reference may be another device, whose bench failed
+        except Difference as error:  # of a comparison of its own
+            raise DeviceFault(str(error)) from error
+        except OF_DEVICE:
+            raise  # the reference may be another device, which failed, or its bench did
         except Exception as error:
+            if isinstance(error, StopIteration) and isinstance(error.value, RigError):
+                raise error.value from error  # of next(dut.lines(...)): how the program ended
             kind = "" if isinstance(error, RigError) else f"{type(error).__name__}: "
             raise RigError(
                 f"{self._place}step {index}: the reference failed ({kind}{message_of(error)}): correct the reference."
@@ -274,6 +278,8 @@ def _named(values: object, at: str, whose: str) -> dict[str, StepTensor]:
     """Return the tensors of one side; `at` begins the sentences."""
     try:
         return tensors_of(values, whose)
+    except OF_DEVICE:  # of values that are read when they are asked for
+        raise
     except RigError as error:
         raise RigError(f"{at}{error}") from error
     except Exception as error:  # the mapping may be a user's own, which raises anything

@@ -8,8 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from hil.errors import RigError, message_of, shown
+from hil.errors import Blocked, DeviceFault, RigError, message_of, shown
 
+OF_DEVICE = (Blocked, DeviceFault)  # errors that stay what they are, whoever asks a device for its values
 DTYPES = frozenset(np.dtype(letter) for letter in "?bBhHiIlLqQefd")  # bool, int8 to uint64, float16 to float64
 
 
@@ -68,6 +69,8 @@ def tensor_of(value: Any, what: str) -> StepTensor:
             value = value.detach()
             value = value.cpu() if hasattr(value, "cpu") else value
         typed, array = hasattr(value, "dtype"), np.asarray(value)
+    except OF_DEVICE:
+        raise
     except Exception as error:  # the `__array__` of a user's object may raise anything
         raise RigError(f"{what} is no array ({message_of(error)}): give a NumPy array or a number.") from error
     dtype = array.dtype.newbyteorder("=")

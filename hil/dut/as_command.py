@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hil.command_line import last_lines
-from hil.dut.caught import remembered
+from hil.dut.caught import Raised, remembered
 from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import CommandEnded
 from hil.dut.expecter import Deadline
@@ -35,7 +35,7 @@ class AsCommand:
 
     image: Image
     record: DutRecord
-    raised: list[RigError]
+    raised: Raised
     _taken: Taken
     _folder: Path
     _serial: DutSerial | None = None

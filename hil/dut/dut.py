@@ -10,7 +10,7 @@ from hil.boards import Board
 from hil.dut.as_command import BENCH_LOG
 from hil.dut.case_reports.report import CaseReport
 from hil.dut.cases import TIMEOUT_S, read_cases
-from hil.dut.caught import remembered
+from hil.dut.caught import Raised, remembered
 from hil.dut.power import DutPower
 from hil.dut.record import DutRecord
 from hil.dut.with_flash import WithFlash
@@ -47,7 +47,7 @@ class Dut(WithFlash, WithMeter):
     ) -> None:  # fmt: skip
         self._taken, self.image, self._folder, self._tell, self._logs = taken, image, folder, tell, serial_log
         self._baud = baud or taken.board.baud
-        self.erased, self.raised = [], []
+        self.erased, self.raised = [], Raised()
         self.record = DutRecord(
             taken.board.name, taken.endpoints.reality, image.path.name, image.sha256, image.own,
             clock_hz or taken.board.clock_hz or None, place=taken.which,

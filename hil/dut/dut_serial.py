@@ -13,7 +13,7 @@ from typing import Any
 import pexpect
 import serial
 
-from hil.dut.caught import remembered
+from hil.dut.caught import Raised, remembered
 from hil.dut.expectations import CommandEnded, NotSeen, PortGone, Received
 from hil.dut.expecter import Deadline, Expecter
 from hil.dut.followed import MOST, Followed
@@ -75,14 +75,14 @@ class DutSerial(io.RawIOBase):
         rated: bool = True,
         waits: Callable[[], str | None] = lambda: None,
         console: SerialPort | None = None,
-        raised: list[RigError] | None = None,
+        raised: Raised | None = None,
     ) -> None:
         self._traffic = TrafficLog(log)
         self._console = LoggedPort(console, self._traffic) if console is not None else None
         self._port = LoggedPort(port, self._traffic)
         self._alive, self._lost_s, self._look, self._again, self._simulated = alive, lost_s, look, again, simulated
         self._rated, self._waits = rated, waits
-        self._raised = raised if raised is not None else []
+        self._raised = raised if raised is not None else Raised()
         self._first_bytes: bytes | None = None  # since the last reset; None if nobody knows it
         self._timeout: float | None = TIMEOUT_S
         self._recent, self._came_at = b"", steady_s()  # last bytes, and when they came
@@ -112,7 +112,7 @@ class DutSerial(io.RawIOBase):
         return self._traffic.path
 
     @property
-    def raised(self) -> list[RigError]:
+    def raised(self) -> Raised:
         """Errors of calls so far."""
         return self._raised
 

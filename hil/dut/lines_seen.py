@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from hil.dut.expectations import CommandEnded
+
+Lines: TypeAlias = "Generator[Any, None, CommandEnded | None]"  # it returns how the program ended well, if that ends it
 
 
 @dataclass
@@ -57,7 +59,7 @@ class LinesSeen:
         left = [each.sentence for each in self._promises if not each.is_held]
         return list(dict.fromkeys([*self._noted, *left]))
 
-    def promised(self, lines: Iterator[Any], pattern: str, count: int | None, until: str | None) -> Iterator[Any]:
+    def promised(self, lines: Lines, pattern: str, count: int | None, until: str | None) -> Lines:
         """Return the lines of a call; with a count, it is a warning until all of them were looked for."""
         if count is None:
             return lines
@@ -94,7 +96,7 @@ class LinesSeen:
         )
 
 
-def _counted(lines: Iterator[Any], promise: _Promise) -> Iterator[Any]:
+def _counted(lines: Lines, promise: _Promise) -> Lines:
     try:
         for line in lines:
             promise.taken += 1
@@ -105,3 +107,4 @@ def _counted(lines: Iterator[Any], promise: _Promise) -> Iterator[Any]:
         promise.held = True
         raise
     promise.held = True
+    return None  # with a count, no end of the program is well

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hil.dut.caught import remembered
-from hil.errors import RigError
+from hil.dut.caught import Raised, remembered
 from hil.rig import Taken
 
 
@@ -19,9 +18,7 @@ class DutPower:
         raised: takes the errors of `cycle`, which the test may catch.
     """
 
-    def __init__(
-        self, taken: Taken, before: Callable[[], None], after: Callable[[], None], raised: list[RigError]
-    ) -> None:
+    def __init__(self, taken: Taken, before: Callable[[], None], after: Callable[[], None], raised: Raised) -> None:
         self._taken, self._before, self._after, self.raised = taken, before, after, raised
 
     @remembered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ import pexpect
 
 from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import CommandEnded
-from hil.dut.lines_seen import LinesSeen
+from hil.dut.lines_seen import Lines, LinesSeen
 from hil.dut.printed_values import Value, value_of
 from hil.dut.requests import check_timeout, compiled, is_in_every_line
 from hil.errors import DeviceFault, RigError, shown
@@ -55,7 +55,7 @@ def lines(
     dtypes: Dtypes | None = None,
     bits: Collection[str] = (),
     error: str | None = None,
-) -> Iterator[Any]:
+) -> Lines:
     """Iterate over the lines that a device prints and that have a pattern in them.
 
     Only lines with their end count, so that a number is never cut off. Other lines are passed over.
@@ -121,7 +121,8 @@ class _Asked:
         return self.last is not None and bool(self.last.search(line))
 
 
-def _iterate(serial: DutSerial, asked: _Asked, count: int | None) -> Iterator[Any]:
+def _iterate(serial: DutSerial, asked: _Asked, count: int | None) -> Lines:
+    """Iterate as `lines`; return how the program ended well, if that ends the iteration."""
     counts, wanted, named = serial.lines_seen.counts, asked.wanted, asked.pattern
     of = f" of {count}" if count is not None else ""
     seen, printed, earlier = 0, Printed(serial, asked.timeout, asked.failure), counts[wanted.pattern]
@@ -134,7 +135,7 @@ def _iterate(serial: DutSerial, asked: _Asked, count: int | None) -> Iterator[An
         except CommandEnded as ended:
             if count is None and asked.last is None and not ended.status:
                 serial.lines_seen.end_early(ended, so_far)
-                return
+                return ended
             raise Incomplete(f"the device printed {so_far}: {ended.instead_of('')}") from ended
         if asked.ends(line):
             break
@@ -149,13 +150,14 @@ def _iterate(serial: DutSerial, asked: _Asked, count: int | None) -> Iterator[An
         yield _values(found, asked.dtypes, asked.bits, line, serial.lines_seen) if found.groupdict() else line
         printed.wait_anew()
     if asked.last is None or count is None:
-        return
+        return None
     until = repr(asked.last.pattern)
     if seen < count:
         raise Incomplete(f"the device printed {seen}{of} lines with {named}{also} before {until}{printed.last}.")
     while not asked.ends(line := printed.next(f"a line with {until}", f"{seen}{of} lines with {named}")):
         if wanted.search(line):
             raise Incomplete(f"the device printed more than {count} lines with {named}: {shown(line)}.")
+    return None
 
 
 class Printed:

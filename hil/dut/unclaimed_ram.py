@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.boards import Board
-from hil.dut.caught import remembered
+from hil.dut.caught import Raised, remembered
 from hil.errors import RigError
 from hil.images import Image
 from hil.images.ram_map import UNCLAIMED, Claim, ram_map
@@ -59,7 +59,7 @@ class UnclaimedRam:
     """
 
     def __init__(
-        self, board: Board, image: Callable[[], Image], probe: Callable[[], CoreProbe], raised: list[RigError]
+        self, board: Board, image: Callable[[], Image], probe: Callable[[], CoreProbe], raised: Raised
     ) -> None:  # fmt: skip
         self._board, self._image, self._probe, self.raised = board, image, probe, raised
         self._seed: int | None = None

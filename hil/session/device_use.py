@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # imported by the fixtures: a session without devices under t
     from hil.dut import Dut
 
 NOT_NAME = re.compile(r"[^A-Za-z0-9_+-]")
+DEVICE = "device {}"
 DROPPED = "{} is not kept: {}."
 MOST_COMPILERS, LONGEST = 8, 1000  # compilers that are listed; characters of one
 NOT_ENDED = (
@@ -106,6 +107,12 @@ class DeviceUse:
         """How the program of a device ended well in a loop over its lines that did not say how many there are."""
         ports = [dut.opened_serial for dut in self.duts]
         return next((port.lines_seen.ended for port in ports if port is not None and port.lines_seen.ended), None)
+
+    def add_device(self, dut: Dut) -> None:
+        """Take a device of the test. The errors of others than the first one say of which they are."""
+        self.duts.append(dut)
+        if len(self.duts) > 1:
+            dut.raised.device = DEVICE.format(len(self.duts))
 
     def failed(self, error: RigError) -> None:
         """Keep the error of a request, which decides the verdict also if the test catches it."""
@@ -200,7 +207,7 @@ class DeviceUse:
                 self.warnings.append(f"the test read nothing from {which}.")
             if dut.measures:
                 self.errors.append(("refused", _of(number, NOT_ENDED)))
-            self._look(number, dut)
+            self._look(dut)
         try:
             self._take_properties(trials)
         except RigError as error:
@@ -209,14 +216,14 @@ class DeviceUse:
     def look_again(self, dut: Dut) -> None:
         """Look at a device of a test that ended well once more, after the tear-down of the fixtures that use it."""
         if self._complete:
-            self._look(self.duts.index(dut) + 1, dut)
+            self._look(dut)
 
-    def _look(self, number: int, dut: Dut) -> None:
+    def _look(self, dut: Dut) -> None:
         """Note how a device has failed since the test last asked it."""
         failed = dut.look_at_end("the test ended") or dut.stand_in_at_end()
         if failed is not None:
-            verdict, reason = verdict_of(failed)
-            self.errors.append((verdict, _of(number, reason)))
+            failed.device = dut.raised.device
+            self.errors.append(verdict_of(failed))
 
     def _take_properties(self, trials: bool) -> None:
         """Take the figures of `record_property`, and hold all figures against the budgets of the marker."""
@@ -335,7 +342,9 @@ class DeviceUse:
         entry = self._bench.find(self.board) if self.board is not None else None
         open_gates = [one.sentence for each in self.figures for one in each.judgements if one.verdict == INCONCLUSIVE]
         dropped = [DROPPED.format(each.path.name, each.dropped) for each in self._tensors if each.dropped]
-        caught = [*self._before(), *self._said(_caught)] if test.verdict == "pass" else []
+        caught = (
+            [*self._before(), *(each for dut in self.duts for each in _caught(dut))] if test.verdict == "pass" else []
+        )
         device["warnings"] = [*device.get("warnings", ()), *self.warnings, *caught, *open_gates, *dropped]
         return new_entry(
             DeviceTest, test=self._test, folder=self.folder.name, board=self.board, **device,
@@ -366,7 +375,7 @@ class DeviceUse:
 
 def _of(number: int, sentence: str) -> str:
     """Return a sentence about a device of the test; the first one is the only one, or is understood."""
-    return sentence if number == 1 else f"device {number}: {sentence}"
+    return sentence if number == 1 else f"{DEVICE.format(number)}: {sentence}"
 
 
 def _received(dut: Dut) -> int:

@@ -211,7 +211,7 @@ def _device(config: pytest.Config, use: DeviceUse, board: str, rig: Rig, reflash
         other_than=taken,
         semihosting=semihosting,
     ) as dut:
-        use.duts.append(dut)
+        use.add_device(dut)
         if dut.has_port:
             # Opened before the reset, so that nothing is lost which the firmware prints first. A board whose firmware
             # makes the port (USB) may have none before it is flashed.

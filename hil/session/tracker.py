@@ -374,7 +374,7 @@ class Tracker:
 def verdict_of(error: RigError) -> tuple[str, str]:
     """Return verdict and reason of an error that ends a test or a request."""
     reason = f"stage {error.stage!r}: {error.reason}" if isinstance(error, Blocked) else str(error)
-    return verdict_word(error), reason
+    return verdict_word(error), f"{error.device}: {reason}" if error.device else reason
 
 
 def worst_of(found: Sequence[tuple[V, str]]) -> tuple[V, str]:

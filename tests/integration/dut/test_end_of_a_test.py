@@ -23,7 +23,7 @@ FAILS = "t.c:9:test_b:FAIL: no\n1 Tests 1 Failures 0 Ignored\nFAIL\n"
 for line in sys.stdin:
     sys.stdout.write({"two": PASSES + FAILS, "cut": PASSES + FAILS[:30], "one": PASSES + "idle\n"}.get(line.strip(), line))
     sys.stdout.flush()
-    if line.strip() == "cut":
+    if line.strip() in ("cut", "end"):
         break
     if line.strip() == "bad":
         sys.exit(3)
@@ -290,6 +290,50 @@ class TestOld(unittest.TestCase):
         self.device.serial.expect("ready")
         self.fail("no step yet")
 
+class Device:
+    """A device as a reference or beside one; `line` is what it is sent."""
+
+    def __init__(self, device):
+        self.device, self.line = device, b"number 1\n"
+        device.serial.expect("ready")
+
+    def step(self, index):
+        self.device.serial.write(self.line)
+        return {"x": np.float32(next(self.device.lines(r"number (?P<x>\d+)"))["x"])}
+
+def compares_with_a_device_that(line, hil_duts, hil_compare):
+    device, reference = map(Device, hil_duts(2))
+    run = hil_compare(reference, exact=True)
+    run.step(0, device.step(0))
+    reference.line = line
+    run.step(1, device.step(1))
+
+def test_reference_ends_badly(hil_duts, hil_compare):
+    compares_with_a_device_that(b"bad\n", hil_duts, hil_compare)
+
+def test_reference_ends(hil_duts, hil_compare):
+    compares_with_a_device_that(b"end\n", hil_duts, hil_compare)
+
+def test_reference_prints_something_else(hil_duts, hil_compare):
+    with contextlib.suppress(Exception):
+        compares_with_a_device_that(b"number x, number (\n" * 9, hil_duts, hil_compare)
+
+def test_reference_is_asked_for_a_wrong_thing(hil_duts, hil_compare):
+    class Asks(Device):
+        def step(self, index):
+            return {"x": self.device.lines("(")}
+    device, reference = hil_duts(2)
+    hil_compare(Asks(reference), exact=True).step(0, Device(device).step(0))
+
+def test_second_device_is_blocked(hil_duts):
+    first, second = hil_duts(2)
+    second.read("x")
+
+def test_second_device_ends_badly(hil_duts):
+    first, second = map(Device, hil_duts(2))
+    second.device.serial.write(b"bad\n")
+    time.sleep(1)
+
 def of_doctest():
     """
     >>> getfixture("hil_dut").read("x")
@@ -316,6 +360,12 @@ VERDICTS = {
     "test_blocked_in_unittest": ("blocked", "stage 'probe': host has no debug probe here"),
     "test_catches_it_and_fails": ("fail", "the test failed: expected to fail"),
     "test_fails_before_it_compares": ("fail", "the test failed: AssertionError: no step yet"),
+    "test_reference_ends_badly": ("fail", "device 2: the device printed 0 lines with"),
+    "test_reference_ends": ("fail", "device 2: the command ended with exit code 0"),
+    "test_reference_prints_something_else": ("fail", "device 2: the device did not print a line with"),
+    "test_reference_is_asked_for_a_wrong_thing": ("refused", "step 0: the reference failed ('(' is no regular expr"),
+    "test_second_device_is_blocked": ("blocked", "device 2: stage 'probe': host has no debug probe here"),
+    "test_second_device_ends_badly": ("fail", "device 2: the command ended with exit code 3"),
     "test_mine.of_doctest": ("blocked", "stage 'probe': host has no debug probe here"),
     "test_expected_in_a_thread": ("fail", "in the thread 'reader'"),
     "test_leaves_a_reader": ("refused", f"the device of hil_dut was used in the thread 'reader' {LATE}"),

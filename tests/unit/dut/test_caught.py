@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from hil.dut.caught import Raised
 from hil.dut.expectations import CommandEnded, Quiet
 from hil.dut.with_agent import DutSession, WithAgent
 from hil.errors import RigError
@@ -19,7 +20,7 @@ def device():
     ends = SimpleNamespace(probe=None, gdb=None)
     made = WithAgent()
     made._taken = SimpleNamespace(chip_fault=lambda image: None, alive=lambda within_s: None, endpoints=ends)
-    made.raised, made.image = [], None
+    made.raised, made.image = Raised(), None
     return made
 
 
