@@ -32,6 +32,7 @@ TIMEOUT_S = 10.0
 EXIT_KNOWN_S = 2.0  # the port of a stand-in disappears up to this long before its exit is known
 LEFT_S = 2.0  # for threads to leave the port at the end
 SILENT_SHARE = 0.5  # of a time-out without a byte, after which a device counts as silent
+UNSEEN_S = 1.0  # for what has come before it is discarded; a device may print without end
 REMEMBERED = 512  # of the last bytes, for messages
 
 
@@ -133,7 +134,7 @@ class DutSerial(io.RawIOBase):
 
     @property
     def used(self) -> bool:
-        """Whether anybody has waited for bytes, or sent some, since `begin_run`."""
+        """Whether anybody has waited for bytes, looked for some, or sent some, since `begin_run`."""
         return self._used
 
     def begin_run(self) -> None:
@@ -225,8 +226,8 @@ class DutSerial(io.RawIOBase):
     @property
     def in_waiting(self) -> int:
         """Bytes that can be read without waiting."""
-        printed = int(self._console.in_waiting) if self._console is not None else 0
-        return len(self._expecter.data) + printed + int(self._guarded(lambda: self._port.in_waiting))
+        self._used = True
+        return len(self._expecter.data) + self._ready
 
     def readable(self) -> bool:
         """Return True."""
@@ -360,10 +361,23 @@ class DutSerial(io.RawIOBase):
 
     def arrived(self) -> bytes:
         """Return the last bytes that came, after a look at the port; they stay unread."""
-        if self.in_waiting > len(self._expecter.data):
+        if self._ready:
             came = self._came()
             self._expecter.data += came
         return self._recent
+
+    def keep_unseen(self) -> None:
+        """Log what has come in a run that was used, before it is discarded, and keep it for `followed`.
+
+        It does not count as received: nobody has looked at it.
+        """
+        if not (self._used or self._recent):
+            return
+        received, ends = self._traffic.received, self.deadline(UNSEEN_S)
+        with contextlib.suppress(RigError):  # the port may be gone
+            while self._ready and not ends.is_over:
+                self.arrived()
+        self._traffic.received = received
 
     def take_settled(self, quiet_s: float, most_s: float) -> bytes:
         """Wait until nothing came for `quiet_s`, at most `most_s` seconds, and take all that was not read.
@@ -395,9 +409,7 @@ class DutSerial(io.RawIOBase):
 
     def _cut_followed(self) -> None:
         """Keep what has come by now as a part of its own: it is about to be discarded."""
-        if self._recent:  # of what nobody has looked at, no byte counts as received
-            with contextlib.suppress(RigError):  # the port may be gone
-                self.arrived()
+        self.keep_unseen()
         self._followed.cut()
 
     def fell_silent(self, began: float) -> bool:
@@ -452,6 +464,12 @@ class DutSerial(io.RawIOBase):
                     raise
                 return data
         return b""
+
+    @property
+    def _ready(self) -> int:
+        """Bytes that port and console have."""
+        printed = int(self._console.in_waiting) if self._console is not None else 0
+        return printed + int(self._guarded(lambda: self._port.in_waiting))
 
     def _came(self) -> bytes:
         """Return the bytes that came, after the time-out of the port at most."""

@@ -208,6 +208,8 @@ class WithFlash(WithPort):
         """
         self._check_in_time()
         used = self._serial is not None and self._serial.used
+        if used and self._open_serial is not None:
+            self._open_serial.keep_unseen()
         if used or self.record.reads > self._reads_before:
             wrong = self.look_at_end(f"{what} came")
             self.erased += [str(wrong)] if wrong is not None else []

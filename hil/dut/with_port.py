@@ -84,6 +84,8 @@ class WithPort(Inspection):
 
     def _release_port(self) -> None:
         if self._serial is not None:
+            if not self._port_released:
+                self._serial.keep_unseen()
             close_and_discard(self._serial.pyserial)
             self._port_released = True
 

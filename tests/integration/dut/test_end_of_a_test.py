@@ -38,6 +38,37 @@ def test_two_reports(hil_dut):
     hil_dut.serial.write(b"two\n")
     hil_dut.cases("unity")
 
+def waits_for(device, wanted):
+    while device.serial.in_waiting < wanted:
+        time.sleep(0.05)
+
+def test_report_that_nobody_has_read_before_a_reset(hil_dut):
+    hil_dut.serial.write(b"two\n")
+    waits_for(hil_dut, 100)
+    hil_dut.reset()
+    hil_dut.serial.write(b"one\n")
+    hil_dut.cases("unity")
+
+def test_report_that_nobody_has_read_before_a_flash(hil_dut):
+    hil_dut.serial.write(b"two\n")
+    time.sleep(1)
+    hil_dut.flash()
+    hil_dut.serial.write(b"one\n")
+    hil_dut.cases("unity")
+
+def test_report_that_nobody_has_read_before_a_release(hil_dut):
+    waits_for(hil_dut, 6)
+    hil_dut.serial.write(b"two\n")
+    time.sleep(1)
+    hil_dut.release()
+    hil_dut.serial.write(b"one\n")
+    hil_dut.cases("unity")
+
+def test_nobody_looks_at_what_a_reset_discards(hil_dut):
+    hil_dut.serial.write(b"two\n")
+    time.sleep(1)
+    hil_dut.reset()
+
 def test_cut_report(hil_dut):
     hil_dut.serial.write(b"cut\n")
     hil_dut.cases("unity")
@@ -383,6 +414,10 @@ VERDICTS = {
     "test_catches_what_is_blocked": ("pass", ""),
     "test_reads_a_report_before": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
     "test_reads_a_report_after_a_reset": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
+    "test_report_that_nobody_has_read_before_a_reset": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
+    "test_report_that_nobody_has_read_before_a_flash": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
+    "test_report_that_nobody_has_read_before_a_release": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
+    "test_nobody_looks_at_what_a_reset_discards": ("skipped", "the test passed, but read nothing from the device"),
     "test_two_reports": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
     "test_cut_report": ("fail", "the device did not end its Unity report before its program ended"),
     "test_one_report": ("pass", ""),
@@ -457,6 +492,14 @@ def test_what_came_after_the_end_has_changed_no_record(entries: dict[str, dict],
     assert entry["comparisons"][0]["steps"] == 1 and entry["judged"] == []
     assert (run / entry["folder"] / "tensors.npz").is_file()
     assert entries["test_leaves_a_figure"]["figures"] == [] and entries["test_leaves_a_reset"]["resets"] == 1
+
+
+@pytest.mark.parametrize("name", [each for each in VERDICTS if "nobody" in each])
+def test_the_log_has_what_nobody_has_read_and_a_reset_has_discarded(
+    entries: dict[str, dict], run: Path, name: str
+) -> None:  # fmt: skip
+    log = (run / entries[name]["folder"] / "serial.log").read_text()
+    assert "test_b:FAIL: no" in log and log.index("test_a:PASS") < log.index("test_b:FAIL: no")
 
 
 def test_the_record_agrees_with_itself(run: Path) -> None:
