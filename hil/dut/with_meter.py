@@ -26,6 +26,7 @@ class WithMeter(WithAgent):
     _meter: Meter | None = None
     _windows = 0
     _measures = False  # whether a window is open
+    _left_window = False  # whether one was closed from outside, and has no figures
 
     @property
     def has_meter(self) -> bool:
@@ -36,6 +37,11 @@ class WithMeter(WithAgent):
     def measures(self) -> bool:
         """Whether a window of `energy` is open."""
         return self._measures
+
+    @property
+    def left_window(self) -> bool:
+        """Whether a window of `energy` was begun and not ended: it is open, or its block or generator was given up."""
+        return self._measures or self._left_window
 
     def _probe_is_back(self) -> None:
         self._probe_is_away = False
@@ -117,11 +123,24 @@ class WithMeter(WithAgent):
                 self.record.warn(KEPT_POWER)
             stack.callback(self._probe_is_back)
             folder = self._folder / f"energy-{self._windows}"
-            yield (one := stack.enter_context(
+            one = stack.enter_context(
                 window(
-                    self.board, self._taken.endpoints, meter, folder, steps, window_s, interval_s, idle_s, range_a,
+                    self.board,
+                    self._taken.endpoints,
+                    meter,
+                    folder,
+                    steps,
+                    window_s,
+                    interval_s,
+                    idle_s,
+                    range_a,
                     self._tell,
                 )
-            ))  # fmt: skip
+            )
+            try:
+                yield one
+            except GeneratorExit:  # a `with` block that ends is none
+                self._left_window = True
+                raise
         for flag in one.figures["flags"]:
             self.record.warn(str(flag))

@@ -205,7 +205,7 @@ class DeviceUse:
             if needs_each and not _answered(dut) and not dut.record.reads and dut.record.exit_code is None:
                 which = f"device {number} of {len(self.duts)}" if several else "its device"
                 self.warnings.append(f"the test read nothing from {which}.")
-            if dut.measures:
+            if dut.left_window:
                 self.errors.append(("refused", _of(number, NOT_ENDED)))
             self._look(dut)
         try:
