@@ -24,11 +24,11 @@ from hil.record.run_writer import RUNNING
 from hil.record.safe_paths import safe_file
 from hil.record.sums import SIGNATURE, SUMS, FileSums, files_of
 from hil.record.trial_writer import NETWORK
-from hil.verify.images import Build, build_of, image_at_hand
+from hil.verify.images import Build, Firmware, build_of, firmware_in, image_at_hand
 from hil.verify.readme import readme
 from hil.verify.thorough import refuse_thoroughly
 
-FORMAT = 2  # of pack.json and README.txt, which follow from the record: other words are another format
+FORMAT = 3  # of pack.json and README.txt, which follow from the record: other words are another format
 ABSENT = "it was not on the computer that made this pack"
 RECORD, IMAGES, NETWORKS, FACTS, README = "record", "images", "networks", "pack.json", "README.txt"
 BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a ZIP file can name
@@ -87,8 +87,8 @@ def content_of(run: RecordedRun) -> Packed:
     for name in (SUMS, SIGNATURE):
         path = safe_file(run.folder, name)
         found.members |= {f"{RECORD}/{name}": path} if path is not None else {}
-    for sha, record in _once(run, "image_sha256").items():
-        found.members |= {image_place(record, sha): stock.images[sha]} if sha in stock.images else {}
+    for sha, firmware in firmware_in(run).items():
+        found.members |= {image_place(firmware): stock.images[sha]} if sha in stock.images else {}
     found.members |= {network_place(sha): content for sha, content in stock.networks.items()}
     found.members |= {name: text.encode() for name, text in texts_of(run, stock).items()}
     digests = {
@@ -100,9 +100,9 @@ def content_of(run: RecordedRun) -> Packed:
     return found
 
 
-def image_place(record: TrialRecord, sha: str) -> str:
+def image_place(firmware: Firmware) -> str:
     """Return the path of an image in a pack."""
-    return f"{IMAGES}/{sha[:16]}-{_image_name(record)}"
+    return f"{IMAGES}/{firmware.sha256[:16]}-{firmware.name}"
 
 
 def network_place(sha: str) -> str:
@@ -110,26 +110,22 @@ def network_place(sha: str) -> str:
     return f"{NETWORKS}/{sha}.hnet"
 
 
-def _image_name(record: TrialRecord) -> str:
-    return Path((record.image or {"file": "firmware.elf"})["file"]).name
-
-
 def texts_of(run: RecordedRun, stock: Stock) -> dict[str, str]:
     """Return pack.json and README.txt by name. They follow from the record, and from which files are in the pack."""
     data, missing = list(_data(run)), []
     images, networks = [], []
-    for sha, record in _once(run, "image_sha256").items():
-        name, path = _image_name(record), stock.images.get(sha)
+    for sha, firmware in firmware_in(run).items():
+        path = stock.images.get(sha)
         of_file = build_of(path) if path is not None else Build("", "")
-        place = image_place(record, sha) if path is not None else None
+        place = image_place(firmware) if path is not None else None
         images.append(
             {
-                "board": record.board, "file": name, "sha256": sha, "packed": place, "compiler": of_file.compiler,
-                "flags": of_file.flags,
+                "board": firmware.board, "file": firmware.name, "sha256": sha, "packed": place,
+                "compiler": of_file.compiler, "flags": of_file.flags,
             }
         )  # fmt: skip
         if path is None:
-            missing.append(f"firmware {name} of {record.board} (SHA-256 {sha}): {ABSENT}.")
+            missing.append(_absent(firmware))
     for sha, record in _once(run, "network_sha256").items():
         name, there = record.network, sha in stock.networks
         networks.append(
@@ -160,12 +156,12 @@ def _stock(run: RecordedRun, found: Packed) -> Stock:
     command = run.results["run"].get("command", "")
     images: dict[str, Path] = {}
     networks: dict[str, bytes | Path] = {}
-    for sha, record in _once(run, "image_sha256").items():
-        image = image_at_hand(record, command)
+    for sha, firmware in firmware_in(run).items():
+        image = image_at_hand(firmware, command)
         if image is not None:
             images[sha] = image.path
         else:
-            found.left_out.append(f"firmware {_image_name(record)} of {record.board} (SHA-256 {sha}): {ABSENT}.")
+            found.left_out.append(_absent(firmware))
     for sha, record in _once(run, "network_sha256").items():
         kept = safe_file(run.folder / record.folder, NETWORK)
         try:
@@ -174,6 +170,10 @@ def _stock(run: RecordedRun, found: Packed) -> Stock:
             found.left_out.append(f"network {record.network} of {record.folder} (SHA-256 {sha}): {reason}.")
     found.left_out += [f"data set {one['name']}: {one['why']}" for one in _data(run)]
     return Stock(images, networks)
+
+
+def _absent(firmware: Firmware) -> str:
+    return f"firmware {firmware.name} of {firmware.board} (SHA-256 {firmware.sha256}): {ABSENT}."
 
 
 def _data(run: RecordedRun) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ What this is
 
 What is in it
   record/      every file of the run. Open record/index.html in a browser to read it.
-  images/      the firmware (ELF) that was flashed
+  images/      the firmware (ELF) that was flashed, or the program of a board that is a command
   networks/    the network files that the trials began with, named by their SHA-256
   pack.json    the same facts for programs: versions, compilers, images, networks, data sets, command
   SHA256SUMS   the SHA-256 of all other files of this pack; record/SHA256SUMS has those of the record

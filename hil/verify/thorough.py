@@ -24,7 +24,7 @@ from hil.record.coverage import EXECUTED, LINES, image_of_executed, read_execute
 from hil.record.parquet import read_columns
 from hil.record.run_writer import RUNNING
 from hil.record.safe_paths import safe_file
-from hil.verify.images import image_at_hand
+from hil.verify.images import firmware_of_trial, image_at_hand
 
 
 def thorough(run: RecordedRun, listed: bool = True) -> list[Checked]:
@@ -78,7 +78,7 @@ def check_board(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradictio
 def check_image(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradiction]:
     """Where the firmware is on this computer, its digest, static memory and claims on RAM are those of the record."""
     record, file = trial.record, trial.source
-    image = image_at_hand(record, run.results["run"].get("command", ""))
+    image = image_at_hand(firmware_of_trial(record), run.results["run"].get("command", ""))
     if image is None or record.image is None:
         return
     if f"{image.digest:08x}" != record.image["digest"]:
@@ -116,7 +116,7 @@ def check_coverage(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradic
     record, blocks = trial.record, executed.blocks.astype(np.int64)
     if record.steps_compared and not len(blocks):
         yield differ(place, "the number of its blocks", 0, trial.source, f"{record.steps_compared} steps", trial.name)
-    image = image_at_hand(record, run.results["run"].get("command", ""))
+    image = image_at_hand(firmware_of_trial(record), run.results["run"].get("command", ""))
     if image is None or not boards.is_known(record.board):
         return
     code = [(start, len(data)) for start, data in image.segments]

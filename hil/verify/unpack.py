@@ -19,6 +19,7 @@ from hil.record.checks.recorded import RESULTS, RecordedRun
 from hil.record.contradiction import NOTHING, Contradiction, differ
 from hil.record.safe_paths import safe_file
 from hil.record.sums import SIGNATURE, SUMS, files_of, read_sums, sha256_of
+from hil.verify.images import firmware_in
 from hil.verify.pack import FACTS, FORMAT, NETWORKS, README, RECORD, Stock, image_place, network_place, texts_of
 
 MOST_MEMBERS = 100_000
@@ -174,19 +175,19 @@ def _of_record(there: Mapping[str, Path], run: RecordedRun, facts: dict[str, Any
     images: dict[str, Path] = {}
     networks: dict[str, bytes | Path] = {}
     known = {FACTS, README}
-    for trial in run.trials:
-        image, network = trial.record.image_sha256, trial.record.network_sha256
-        for sha, path, into in (
-            (image, image and image_place(trial.record, image), images),
-            (network, network and network_place(network), networks),
-        ):
-            if sha is None or path is None or path not in there or path in known:
-                continue
-            known.add(path)
-            into[sha] = there[path]
-            found = sha256_of(there[path])
-            if found != sha:
-                yield differ(path, "its SHA-256", found, "the record", sha)
+    of_trials = dict.fromkeys(trial.record.network_sha256 for trial in run.trials)
+    named: list[tuple[str, str, dict[str, Any]]] = [
+        *((sha, image_place(firmware), images) for sha, firmware in firmware_in(run).items()),
+        *((sha, network_place(sha), networks) for sha in of_trials if sha is not None),
+    ]
+    for sha, path, into in named:
+        if path not in there or path in known:
+            continue
+        known.add(path)
+        into[sha] = there[path]
+        found = sha256_of(there[path])
+        if found != sha:
+            yield differ(path, "its SHA-256", found, "the record", sha)
     for path in sorted(there):
         if path not in known and not path.startswith(f"{RECORD}/"):
             yield differ(path, "the file", "there", "the record", "no such file")
