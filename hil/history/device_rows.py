@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from hil.history.rows import Row, TrialFigure, TrialRows, canonical, digest_of, name_of, number, text_of, time_of
+from hil.record.device_quantities import device_quantities
 from hil.record.device_test import DeviceTest
 from hil.record.trial_writer import json_fields
 
@@ -34,7 +33,13 @@ def device_rows(record: DeviceTest) -> TrialRows | None:
         "place": name_of(record.place) if record.place is not None else None,
         "programmed": record.flash == "programmed" if record.flash != "none" else None,
     }
-    figures = {figure.kind: figure for figure in _figures(record)}
+    found = [
+        TrialFigure(
+            name_of(each.name), name_of(each.unit), each.provenance, number(each.value), number(each.uncertainty)
+        )
+        for each in device_quantities(record)
+    ]
+    figures = {figure.kind: figure for figure in found}
     return TrialRows(row, SETTINGS, tuple(figures[kind] for kind in sorted(figures)))
 
 
@@ -50,20 +55,3 @@ def device_subject(test: str, board: str, reality: str | None) -> Row:
         "data": "",
         "settings": digest_of(SETTINGS)[:16],
     }
-
-
-def _figures(record: DeviceTest) -> Iterator[TrialFigure]:
-    """Yield the figures that the test gave, and the largest errors of each tensor."""
-    for each in record.figures:
-        yield TrialFigure(
-            name_of(f"figures.{each['name']}"), name_of(each["unit"]), each["provenance"], number(each["value"]),
-            number(each["uncertainty"]),
-        )  # fmt: skip
-    for compared in record.comparisons:
-        place = f"drift.{compared['name']}." if compared["name"] else "drift."
-        for worst in compared["worst"]:
-            for name, value in (("max_ulp", worst["max_ulp"]), ("max_relative", worst["max_relative"])):
-                if value is not None:
-                    yield TrialFigure(name_of(f"{place}{worst['tensor']}.{name}"), "1", "counted", number(value), None)
-    if record.comparisons:
-        yield TrialFigure("steps_compared", "1", "counted", number(record.steps_compared), None)

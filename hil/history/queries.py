@@ -8,6 +8,7 @@ with History.open(address_of(None, Path("reports"))) as history:
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +25,7 @@ from hil.history.models import kinds, quantities, runs, settings, tests, trials
 from hil.history.nights import EARLIEST, RunEntry, places
 from hil.history.store import Store
 from hil.optional_library import library
+from hil.record.device_quantities import DRIFT, FIGURES, STEPS, TOLERANCE, DeviceQuantity
 
 if TYPE_CHECKING:  # imported late: it takes longer to load than most questions to answer
     import pandas as pd
@@ -222,6 +224,21 @@ class History:
         question = question.join(trials, trials.c.id == quantities.c.trial_id)
         question = question.where(trials.c.run_id == run, kinds.c.name.startswith(prefix, autoescape=True))
         return sorted(row.name for row in self.rows(question))
+
+    def device_quantities(self, run: int) -> dict[int, list[DeviceQuantity]]:
+        """Return what device tests of a run are compared in, and the steps of its trials, by the number of the trial.
+
+        Of a number that is none, or infinite, only the name is known: its value is 0.
+        """
+        columns = (quantities.c.trial_id, kinds.c.name, kinds.c.unit, kinds.c.provenance, quantities.c.value)
+        question = select(*columns).join(kinds, quantities.c.kind_id == kinds.c.id)
+        question = question.join(trials, trials.c.id == quantities.c.trial_id).where(trials.c.run_id == run)
+        begins = [kinds.c.name.startswith(prefix, autoescape=True) for prefix in (FIGURES, DRIFT, TOLERANCE)]
+        found: dict[int, list[DeviceQuantity]] = {}
+        for trial, name, unit, provenance, value in self.rows(question.where(or_(kinds.c.name == STEPS, *begins))):
+            known = value if value is not None and math.isfinite(value) else 0.0
+            found.setdefault(trial, []).append(DeviceQuantity(name, unit, provenance, known, None))
+        return {trial: sorted(each) for trial, each in found.items()}
 
     def frame(self, names: Sequence[str], chosen: Filter = EVERYTHING) -> pd.DataFrame:
         """Return the values of quantities as a data frame: a row for each value, a column for what a series has.

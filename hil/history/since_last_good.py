@@ -6,7 +6,7 @@ Device tests count as trials: the history keeps them as such (hil/history/device
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from hil.history.nights import RunEntry
 from hil.history.queries import AskedEntry, History, Series, TrialEntry
 from hil.history.statistics import Result, difference, flakiness
 from hil.quantity import Provenance, Quantity
+from hil.record.device_quantities import DeviceQuantity, changed_scope, is_compared
 from hil.record.since_last_good import (
     NO_GOOD_NIGHT,
     NOT_IN_HISTORY,
+    NOT_RUN,
     ChangedFigure,
     ChangedWord,
     FlakyTest,
@@ -65,8 +67,10 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
     if good is not None:
         theirs = [trial for trial in trials if trial.run_id == good.number]
         pairs = _pairs(theirs, ours)
+        scope = history.device_quantities(good.number), history.device_quantities(tonight.number)
         words = [*_verdicts(asked, good, tonight), *(word for pair in pairs for word in _digests(*pair))]
-        figures = _figures(pairs, series)
+        words += [word for pair in pairs for word in _scopes(*pair, *scope)]
+        figures = _in_order([*_figures(pairs, series), *_of_comparisons(pairs, *scope)])
         found["good"] = GoodNight(
             run=good.name, time=good.started.isoformat() if good.started else "", commit=good.commit or ""
         )
@@ -98,6 +102,8 @@ def _verdicts(asked: Sequence[AskedEntry], good: RunEntry, tonight: RunEntry) ->
         {(test.test, test.board or ""): test.verdict for test in asked if test.run_id == run.number}
         for run in (good, tonight)
     )
+    earlier = {(test.test, test.board or "") for test in asked if test.run_id != tonight.number}
+    before |= {test: NOT_RUN for test in after if test in earlier and test not in before}
     return [
         ChangedWord(
             test=test, board=board, folder="", what="verdict", before=before.get((test, board), ""),
@@ -118,32 +124,78 @@ def _digests(their: TrialEntry, our: TrialEntry) -> list[ChangedWord]:
     ]
 
 
+def _scopes(
+    their: TrialEntry, our: TrialEntry, theirs: Mapping[int, list[DeviceQuantity]],
+    ours: Mapping[int, list[DeviceQuantity]],
+) -> list[ChangedWord]:  # fmt: skip
+    """Return the figures, tensors and tolerances that one of two trials does not have, or has otherwise.
+
+    One that did not pass ended before it had all of them, and says nothing.
+    """
+    if not _both_passed(their, our):
+        return []
+    return [
+        ChangedWord(test=our.test, board=our.board, folder=our.folder, what=what, before=before, after=after)  # type: ignore[typeddict-item]  # one of SCOPE
+        for what, before, after in changed_scope(theirs.get(their.id, []), ours.get(our.id, []))
+    ]
+
+
+def _of_comparisons(
+    pairs: Sequence[tuple[TrialEntry, TrialEntry]], theirs: Mapping[int, list[DeviceQuantity]],
+    ours: Mapping[int, list[DeviceQuantity]],
+) -> list[ChangedFigure]:  # fmt: skip
+    """Return the numbers of steps that were compared, and the largest errors of tensors, that differ, as `_scopes`."""
+    found: list[ChangedFigure] = []
+    for their, our in (pair for pair in pairs if _both_passed(*pair)):
+        before = {each.name: each for each in theirs.get(their.id, []) if is_compared(each.name)}
+        for after in (each for each in ours.get(our.id, []) if each.name in before):
+            values = (
+                Quantity(each.value, each.unit, Provenance(each.provenance)) for each in (before[after.name], after)
+            )
+            found += _changed(our, after.name, *values)
+    return found
+
+
+def _both_passed(their: TrialEntry, our: TrialEntry) -> bool:
+    return their.verdict == our.verdict == "pass"
+
+
+def _changed(our: TrialEntry, name: str, before: Quantity, after: Quantity) -> list[ChangedFigure]:
+    """Return a figure if it differs, else none."""
+    between = difference(before, after)
+    if not between.quantity.value:
+        return []
+    return [
+        ChangedFigure(
+            test=our.test, folder=our.folder, name=name, unit=after.unit, provenance=after.provenance.value,  # type: ignore[typeddict-item]  # of a record
+            before=before.value, before_uncertainty=before.uncertainty, after=after.value,
+            after_uncertainty=after.uncertainty, low=between.low, high=between.high,
+            relative=between.relative, shown=not between.low <= 0 <= between.high, sentence=between.sentence,
+        )
+    ]  # fmt: skip
+
+
+def _in_order(figures: Sequence[ChangedFigure]) -> list[ChangedFigure]:
+    """Return figures in the order in which they are read: those whose difference is shown first."""
+    rank = {name: at for at, name in enumerate(dict.fromkeys(each["name"] for each in figures))}
+    return sorted(figures, key=lambda one: (not one["shown"], rank[one["name"]], -abs(one["relative"] or 0)))
+
+
 def _figures(pairs: Sequence[tuple[TrialEntry, TrialEntry]], series: Sequence[Series]) -> list[ChangedFigure]:
-    """Return the figures that differ, those whose difference is shown first.
+    """Return the figures that differ, in the order of the series.
 
     A series has one unit and one provenance, so that a modelled figure is never compared with a measured one.
     """
-    found = []
+    found: list[ChangedFigure] = []
     paired = [trial.id for pair in pairs for trial in pair]
     known = [(each, _values(each, paired)) for each in series]
     for their, our in pairs:
         for each, values in known:
             if their.id not in values or our.id not in values:
                 continue
-            before, after = values[their.id], values[our.id]
-            between = difference(before, after)
-            if not between.quantity.value:
-                continue
-            found.append(
-                ChangedFigure(
-                    test=our.test, folder=our.folder, name=each.name, unit=each.unit, provenance=each.provenance,  # type: ignore[typeddict-item]  # of a record
-                    before=before.value, before_uncertainty=before.uncertainty, after=after.value,
-                    after_uncertainty=after.uncertainty, low=between.low, high=between.high,
-                    relative=between.relative, shown=not between.low <= 0 <= between.high, sentence=between.sentence,
-                )
-            )  # fmt: skip
+            found += _changed(our, each.name, values[their.id], values[our.id])
     rank = {name: at for at, name in enumerate(dict.fromkeys(each.name for each in series))}
-    return sorted(found, key=lambda one: (not one["shown"], rank[one["name"]], -abs(one["relative"] or 0)))
+    return sorted(found, key=lambda one: rank[one["name"]])
 
 
 def _values(series: Series, trials: Sequence[int]) -> dict[int, Quantity]:

@@ -7,11 +7,22 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, with_config
 from typing_extensions import NotRequired, TypedDict
 
-from hil.record.field_types import CLOSED, Count, Entry, Flag, Items, Named, NotNegative, Number, Sentence, Sha256
+from hil.record.field_types import (
+    CLOSED,
+    Count,
+    Entry,
+    Flag,
+    Items,
+    Named,
+    NotNegative,
+    Number,
+    Origin,
+    Sentence,
+    Sha256,
+)  # fmt: skip
 from hil.record.verdicts import Verdict
 
 DEVICE_TEST = "device_test.json"
-Origin = Literal["measured", "counted", "modelled", "analytic", "declared"]  # hil.quantity.Provenance
 DeviceReality = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]  # hardware, a stand-in, or that of a command
 
 

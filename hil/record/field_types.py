@@ -73,6 +73,7 @@ def _check_time(value: str) -> str:
 Time = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+00:00$"), AfterValidator(_check_time)]
 Items = Annotated[list[T], FailFast()]  # stop at the first wrong item: a hostile list may have millions
 Word = Literal["measured", "counted", "modelled", "analytic"]  # hil.quantity.Provenance
+Origin = Literal["measured", "counted", "modelled", "analytic", "declared"]  # the same of a device test
 MOST_NAMES = 4096
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,7 +13,7 @@ from typing_extensions import TypedDict
 
 from hil.atomic_write import write_atomic
 from hil.bounded_read import read_json
-from hil.record.field_types import CLOSED, Count, Items, Named, Natural, NotNegative, Number, Sentence, Share, Word
+from hil.record.field_types import CLOSED, Count, Items, Named, Natural, NotNegative, Number, Origin, Sentence, Share
 from hil.record.safe_paths import safe_file
 from hil.record.validation import validated
 
@@ -22,6 +23,7 @@ RERUN = "delete it, `hil report` then shows the run without it"
 NO_GOOD_NIGHT = "No earlier good night ran these trials on this bench: there is nothing to compare with."
 NOT_IN_HISTORY = "The history does not have this run: what changed is not known."
 NO_ANSWER = "The history did not answer: what changed since the last good night is not known."
+NOT_RUN = "did not run"
 NOTHING_KNOWN = (NO_GOOD_NIGHT, NOT_IN_HISTORY, NO_ANSWER)
 
 
@@ -36,13 +38,18 @@ class GoodNight(TypedDict):
 
 @with_config(CLOSED)
 class ChangedWord(TypedDict):
-    """A verdict or a digest that differs; of a test or a trial that one of the runs does not have, it is empty."""
+    """A verdict or a digest that differs, or what only one of the runs has, where the other is empty.
+
+    Of a device test that are figures, tensors that were compared, and their tolerances, each in words.
+    """
 
     test: Sentence
     board: Annotated[str, Field(description="name of the board; empty if the test uses none")]
     folder: Annotated[str, Field(description="of the trial in this run; empty for the verdict of a test")]
-    what: Literal["verdict", "trained tensors", "image"]
-    before: Annotated[str, Field(description="in the last good night")]
+    what: Literal["verdict", "trained tensors", "image", "figure", "tensor", "tolerance"]
+    before: Annotated[
+        str, Field(description="in the last good night; `did not run` of a test that ran in an earlier night")
+    ]
     after: Annotated[str, Field(description="in this run")]
 
 
@@ -54,7 +61,7 @@ class ChangedFigure(TypedDict):
     folder: Annotated[Sentence, Field(description="of the trial in this run")]
     name: Annotated[Sentence, Field(description="path of the figure, such as `sram.total`")]
     unit: Sentence
-    provenance: Annotated[Word, Field(description="the same in both nights: others are not compared")]
+    provenance: Annotated[Origin, Field(description="the same in both nights: others are not compared")]
     before: Number
     before_uncertainty: Annotated[NotNegative | None, Field(description="standard uncertainty; null if not evaluated")]
     after: Number
@@ -89,7 +96,7 @@ class TrialHistory(TypedDict):
     folder: Annotated[Sentence, Field(description="of the trial in this run")]
     name: Sentence
     unit: Sentence
-    provenance: Word
+    provenance: Origin
     values: Items[Number]
 
 
@@ -126,12 +133,19 @@ def changes_in_words(compared: int, words: Sequence[ChangedWord], figures: Seque
     """Return the sentence of a run that is compared with a good night."""
     verdicts = [word for word in words if word["what"] == "verdict"]
     gone, new = (sum(not word[side] for word in verdicts) for side in ("after", "before"))
+    again = sum(word["before"] == NOT_RUN for word in verdicts)
     shown = sum(figure["shown"] for figure in figures)
+    of = Counter(word["what"] for word in words)
     counts = (
-        (len(verdicts) - gone - new, "verdict"), (len(words) - len(verdicts), "digest"), (shown, "figure"),
+        (len(verdicts) - gone - new - again, "verdict"), (of["trained tensors"] + of["image"], "digest"),
+        (shown, "figure"), (of["tolerance"], "tolerance"),
     )  # fmt: skip
     said = [_counted(count, word) for count, word in counts if count]
-    parts = [f"{', '.join(said)} changed" if said else "no change is shown"]
+    parts = [f"{', '.join(said)} changed"] if said else []
+    came = [_counted(of[what], what) for what in ("figure", "tensor") if of[what]]
+    parts += [f"{', '.join(came)} came or went"] if came else []
+    parts = parts or ["no change is shown"]
+    parts += [f"{_counted(again, 'test')} ran again"] if again else []
     parts += [f"{_counted(gone, 'test')} did not run"] if gone else []
     parts += [f"{_counted(new, 'test')} {'is' if new == 1 else 'are'} new"] if new else []
     return f"Since the last good night {', '.join(parts)} ({_counted(compared, 'trial')} compared)."

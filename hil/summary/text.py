@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from hil.commit import short_commit
+from hil.record.since_last_good import SinceLastGood
 from hil.summary.summary import RunSummary, reality_words
-from hil.summary.words import budget_words, cost_words, device_words, duration, fault, one_line, unjudged_words
+from hil.summary.words import (
+    budget_words,
+    change_words,
+    cost_words,
+    device_words,
+    duration,
+    fault,
+    figure_words,
+    one_line,
+    unjudged_words,
+)
 
 MOST_LINES = 10
 MOST_QUARANTINED = 2  # boards; the first line has the number of all
@@ -29,9 +40,20 @@ def text_lines(summary: RunSummary, link: str = "") -> list[str]:
         tail, room = [f"{cost_words(summary.costs)}.", *tail], room - 1
     if summary.coverage and len(problems) < room:
         tail, room = [summary.coverage, *tail], room - 1
+    if len(problems) < room and summary.since is not None:
+        tail[-1:-1] = _changes(summary.since, room - len(problems))
     if len(problems) > room:
         problems = [*problems[: room - 1], f"and {len(problems) - room + 1} more"]
     return [*(one_line(line, WIDTH) for line in (*head, *problems, *tail)), *last]
+
+
+def _changes(since: SinceLastGood, most: int) -> list[str]:
+    """Return what changed since the last good night, but verdicts, in at most so many lines."""
+    words = [each for each in since["words"] if each["what"] != "verdict"]
+    named = [f"{each['what']} of {each['test']}: {change_words(each)}" for each in words]
+    shown = [each for each in since["figures"] if each["shown"]]
+    named += [f"{each['name']} of {each['folder']}: {figure_words(each)}" for each in shown]
+    return named if len(named) <= most else [*named[: most - 1], f"and {len(named) - most + 1} more changes"]
 
 
 def _boards(summary: RunSummary) -> str:

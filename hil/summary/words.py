@@ -54,7 +54,8 @@ def figure_words(figure: ChangedFigure) -> str:
     """Return a figure before and after, with the 95 % interval of the difference and its provenance."""
     relative = "" if figure["relative"] is None else f", {100 * figure['relative']:+.3g} %"
     interval = f"difference {figure['low']:.4g} to {figure['high']:.4g}"
-    values = f"{_figure(figure['before'])}, now {_figure(figure['after'])} {figure['unit']}"
+    unit = "" if figure["unit"] == "1" else f" {figure['unit']}"
+    values = f"{_figure(figure['before'])}, now {_figure(figure['after'])}{unit}"
     return f"{values}{relative} ({figure['provenance']}; {interval}; {figure['sentence']})"
 
 

@@ -18,11 +18,19 @@ from hil.record.checks.recorded import LATENCY, POWER, RESULTS, STEPS, RecordedR
 from hil.record.contradiction import NOTHING, Contradiction, differ
 from hil.record.coverage import EXECUTED, LINES, SOURCES
 from hil.record.csv_table import flat_rows
-from hil.record.device_test import DEVICE_TEST
+from hil.record.device_quantities import SCOPE, device_quantities, scope_of, values_of
+from hil.record.device_test import DEVICE_TEST, DeviceTest
 from hil.record.run_writer import RUNNING
 from hil.record.safe_paths import RERUN, safe_file, safe_folder
 from hil.record.since_last_good import FILE as SINCE
-from hil.record.since_last_good import NO_GOOD_NIGHT, NOTHING_KNOWN, SinceLastGood, changes_in_words, read_since
+from hil.record.since_last_good import (
+    NO_GOOD_NIGHT,
+    NOTHING_KNOWN,
+    ChangedWord,
+    SinceLastGood,
+    changes_in_words,
+    read_since,
+)
 from hil.record.sums import SUMS, FileSums, files_of, is_page, sha256_of
 from hil.record.trial_writer import BEGUN, ENDED, NETWORK, TRAINED
 
@@ -33,6 +41,7 @@ READ = {  # names of files that readers of a record look for
 PATTERNS = (LINES.format("*"), "drift-*.parquet")  # of such names too
 LARGEST = 64 * MB
 FEWEST_DIGITS = 1e-9
+LONGEST_KNOWN = 200  # characters of words from the history, which cuts longer names
 
 
 def check_folders(run: RecordedRun) -> Iterator[Contradiction]:
@@ -119,17 +128,30 @@ def check_since(run: RecordedRun) -> Iterator[Contradiction]:
         if trial is not None and word["what"] != "verdict":
             image = trial.record.image
             here = trial.record.final_digest if word["what"] == "trained tensors" else image and image["digest"]
-        if word["what"] == "image" and (device := devices.get(word["folder"])) is not None:
-            here = device.image and device.image["sha256"][:8]
+        if (device := devices.get(word["folder"])) is not None:
+            here = _of_device(word, device)
         if here is not NOTHING and here != word["after"]:
             yield differ(SINCE, f"{word['what']} of {word['test']} after", word["after"], RESULTS, here)
     for figure in since["figures"]:
         trial, device = trials.get(figure["folder"]), devices.get(figure["folder"])
-        given = {f"figures.{each['name']}": each["value"] for each in device.figures} if device is not None else {}
+        given = values_of(device) if device is not None else {}
         found = None if trial is None else trial.figures.get(figure["name"])
         value: Any = given.get(figure["name"], NOTHING) if found is None else found.value
         if value is NOTHING or not close(value, figure["after"]):
             yield differ(SINCE, f"{figure['name']} of {figure['folder']} after", figure["after"], RESULTS, value)
+
+
+def _of_device(word: ChangedWord, device: DeviceTest) -> Any:
+    """Return what a device test has in the place of a word; NOTHING if it says nothing of it."""
+    what, after = word["what"], word["after"]
+    if what == "image":
+        return device.image and device.image["sha256"][:8]
+    if what not in SCOPE or len(word["before"] + after) > LONGEST_KNOWN:
+        return NOTHING
+    texts = scope_of(sorted(device_quantities(device)))[what].values()
+    if after:
+        return after if after in texts else f"no such {what}"
+    return word["before"] if word["before"] in texts else ""
 
 
 def _since_itself(run: RecordedRun, since: SinceLastGood) -> Iterator[Contradiction]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hil.comparison import compare, recorded
+from hil.comparison.recordings import Recorded
 from hil.comparison.result import ValueDifference
 from hil.errors import RigError
 from hil.quantity import Provenance, Quantity
@@ -59,6 +60,9 @@ def fields_of(record: DeviceTest) -> dict[str, Any]:
     if record.image is not None:
         found |= {"image": record.image["file"], "image_sha256": record.image["sha256"]}
         found |= {"compilers": "; ".join(record.image["compilers"]) or None}
+    for compared in record.comparisons:
+        place = f"{compared['name']}." if compared["name"] else ""
+        found |= {f"tolerance of {place}{each['tensor']}": each["tolerance"] for each in compared["tensors"]}
     return found
 
 
@@ -74,34 +78,67 @@ def figures_of(record: DeviceTest) -> dict[str, Quantity]:
     return {"steps_compared": counted} | given
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """One tensor at the steps at which both tests have it."""
+
+    row: TensorRow | None
+    first: tuple[int, str] | None = None  # step of its first difference, and that in words
+    problem: str = ""  # why it cannot be compared
+
+
 def tensors_of(first: Path | None, second: Path | None) -> Tensors | None:
     """Compare the tensors that two tests have kept, bit by bit; None if one of them has kept none.
+
+    A tensor that only one of them has is named, and so is one that cannot be compared.
 
     Raises:
         RigError: a file is damaged.
     """
     if first is None or second is None or not all((each / TENSORS).is_file() for each in (first, second)):
         return None
-    one, other = recorded(first), recorded(second)
-    found = compare(other, exact=True, keep_going=True)
-    steps = min(len(one), len(other))
+    sides = [[side.step(step) for step in range(len(side))] for side in (recorded(first), recorded(second))]
+    one, other = (list(dict.fromkeys(name for step in side for name in step)) for side in sides)
+    found = [_compared(name, *sides) for name in one if name in other]
+    rows, steps = [each.row for each in found if each.row is not None], min(map(len, sides))
+    differences = [each.first for each in found if each.first is not None]
+    said = []
+    if differences:
+        said.append(min(differences, key=lambda each: each[0])[1])
+    elif rows:
+        said.append(f"all {steps:,} steps are bit for bit equal.")
+    said += [each.problem for each in found if each.problem]
+    for which, names, others in (("first", one, other), ("second", other, one)):
+        if alone := [name for name in names if name not in others]:
+            said.append(f"Only the {which} has {', '.join(alone)}.")
+    if rows and len(sides[0]) != len(sides[1]):
+        counts = f"The first has {len(sides[0]):,} steps, the second {len(sides[1]):,}"
+        said.append(f"{counts}: the first {steps:,} are compared.")
+    return Tensors(rows, " ".join(said))
+
+
+def _compared(name: str, one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> _Compared:
+    """Compare one tensor of two tests at the steps at which both have it."""
+    steps = [step for step, sides in enumerate(zip(one, other, strict=False)) if all(name in side for side in sides)]
+    if not steps:
+        return _Compared(None, problem=f"no step of both has {name}.")
+    found = compare(
+        Recorded([{name: other[step][name]} for step in steps], "run", "second"), exact=True, keep_going=True
+    )
     try:
-        for step in range(steps):
-            found.step(step, one.step(step))
+        for place, step in enumerate(steps):
+            found.step(place, {name: one[step][name]})
     except RigError as error:
-        return Tensors([], f"the tensors cannot be compared: {error}")
-    said = f"all {steps:,} steps are bit for bit equal."
-    if found.first_difference is not None:
-        at = found.first_difference
-        at_index = ", ".join(map(str, at.index)) if isinstance(at, ValueDifference) else ""
-        index = f", index {at_index}" if at_index else ""
-        said = (
-            f"the first difference is at step {at.step}, tensor {at.tensor}{index}: the first has {at.device}, the "
-            f"second {at.reference}."
-        )
-    if len(one) != len(other):
-        said += f" The first has {len(one):,} steps, the second {len(other):,}: the first {steps:,} are compared."
-    return Tensors([_row(found.drift.of(name), name) for name in found.drift.tensors], said)
+        return _Compared(None, problem=f"{name} cannot be compared: {error}")
+    row, at = _row(found.drift.of(name), name), found.first_difference
+    if at is None:
+        return _Compared(row)
+    at_index = ", ".join(map(str, at.index)) if isinstance(at, ValueDifference) else ""
+    index = f", index {at_index}" if at_index else ""
+    return _Compared(row, (steps[at.step], (
+        f"the first difference is at step {steps[at.step]}, tensor {name}{index}: the first has {at.device}, the "
+        f"second {at.reference}."
+    )))  # fmt: skip
 
 
 def _row(columns: Mapping[str, Any], name: str) -> TensorRow:

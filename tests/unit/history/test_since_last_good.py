@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -206,10 +207,111 @@ def test_a_history_that_cannot_be_opened_costs_a_sentence(tmp_path: Path) -> Non
     assert "did not answer" in live.since_last_good(whole, [], [])["sentence"]
 
 
+def compares(**tensors: tuple[int, dict[str, object]]) -> list[dict[str, object]]:
+    """Return the comparison of a device test by tensor: its largest ulp, and the fields of its tolerance."""
+    return [
+        {
+            "name": "", "reference": "r", "reference_kind": "computed", "tolerance": "t", "steps": 4, "elements": 4,
+            "differing": 0, "first_difference": None, "verdict": "pass", "sentence": "s.", "drift": "",
+            "tensors": [
+                {"tensor": name, "dtype": "float32", "shape": [], "steps": 4, "elements": 4, "differing": 0,
+                 "tolerance": "t", "tolerance_fields": fields}
+                for name, (_, fields) in tensors.items()
+            ],
+            "worst": [
+                {"tensor": name, "max_ulp": most, "max_relative": most * 1e-7, "max_abs": 0.0}
+                for name, (most, _) in tensors.items()
+            ],
+        }
+    ]  # fmt: skip
+
+
+CLOSE = {"kind": "close", "rtol": 1e-6, "atol": 0.0}
+LOOSE = {"kind": "close", "rtol": 0.5, "atol": 0.0}
+EXACT = {"kind": "exact"}
+FULL = {"loss": (2, CLOSE), "w.0": (0, EXACT)}
+
+
+@pytest.mark.parametrize(
+    ("tonight", "words", "figures", "sentence"),
+    [
+        (FULL, [], [], "no change is shown"),
+        ({"loss": (2, CLOSE)}, [("tensor", "w.0", "")], [], "1 tensor came or went"),
+        (FULL | {"b": (0, EXACT)}, [("tensor", "", "b")], [], "1 tensor came or went"),
+        (
+            FULL | {"loss": (2, LOOSE)}, [("tolerance", "loss: rtol=1e-06", "loss: rtol=0.5")], [],
+            "1 tolerance changed",
+        ),
+        (
+            FULL | {"w.0": (0, LOOSE)}, [("tolerance", "w.0: exact", "w.0: rtol=0.5")], [], "1 tolerance changed",
+        ),
+        (FULL | {"loss": (90, CLOSE)}, [], [("drift.loss.max_ulp", 2, 90)], "1 figure changed"),
+        (FULL | {"w.0": (0, {"kind": "ulp", "units": 2})}, [("tolerance", "w.0: exact", "w.0: ulp=2")], [],
+         "1 tolerance changed"),
+        ({}, [("tensor", "loss", ""), ("tensor", "w.0", "")], [], "2 tensors came or went"),
+    ],
+)  # fmt: skip
+def test_what_a_device_test_no_longer_judges_is_named(
+    tmp_path: Path, tonight: dict, words: list, figures: list, sentence: str
+) -> None:
+    nights = [device_test(7, comparisons=compares(**each)) if each else device_test(7) for each in (FULL, tonight)]
+    found = compared(tmp_path, *([each] for each in nights))
+    assert [(word["what"], word["before"], word["after"]) for word in found["words"]] == words
+    assert [(each["name"], each["before"], each["after"]) for each in found["figures"]] == figures
+    assert found["sentence"] == f"Since the last good night {sentence} (1 trial compared)."
+
+
+def test_fewer_steps_and_other_figures_of_a_device_test_are_named(tmp_path: Path) -> None:
+    one, other = (device_test(7, comparisons=compares(**FULL)) for _ in range(2))
+    other.comparisons[0]["steps"] = 1
+    other.figures = [one.figures[0] | {"unit": "kB"}, one.figures[0] | {"name": "new", "unit": "1"}]
+    found = compared(tmp_path, [one], [other])
+    assert [(each["name"], each["before"], each["after"], each["shown"]) for each in found["figures"]] == [
+        ("steps_compared", 4, 1, True)
+    ]
+    assert [(word["what"], word["before"], word["after"]) for word in found["words"]] == [
+        ("figure", "code (B, counted)", "code (kB, counted)"), ("figure", "", "new (counted)"),
+    ]  # fmt: skip
+    assert found["sentence"] == (
+        "Since the last good night 1 figure changed, 2 figures came or went (1 trial compared)."
+    )
+
+
+def test_a_declared_figure_that_changed_is_written(tmp_path: Path) -> None:
+    nights = [device_test(value) for value in (7, 8)]
+    for night in nights:
+        night.figures[0]["provenance"] = "declared"
+    assert [each["provenance"] for each in compared(tmp_path, *([each] for each in nights))["figures"]] == ["declared"]
+
+
+def test_a_night_of_an_older_version_says_nothing_of_tensors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    night = device_test(7, comparisons=compares(**FULL))
+    rows = device_rows(night)
+    assert rows is not None
+    old = replace(rows, figures=tuple(each for each in rows.figures if not each.name.startswith("tolerance.")))
+    given = iter([old, rows])
+    monkeypatch.setattr(f"{__name__}.device_rows", lambda record: next(given))
+    assert compared(tmp_path, [night], [night])["words"] == []
+
+
+def test_a_test_that_ended_badly_says_nothing_of_what_it_judges(tmp_path: Path) -> None:
+    cut = device_test(7, comparisons=compares(loss=(2, CLOSE)), verdict="fail", reason="loss differs.")
+    found = compared(tmp_path, [device_test(7, comparisons=compares(**FULL))], [cut])
+    assert [word["what"] for word in found["words"]] == ["verdict"] and found["figures"] == []
+
+
+def test_a_test_that_ran_before_the_last_good_night_is_not_new(tmp_path: Path) -> None:
+    a, b = (record(0, test=f"test_{name}", folder=name) for name in "ab")
+    found = compared(tmp_path, [a, b], [a], [a, b])
+    assert [(word["test"], word["before"], word["after"]) for word in found["words"]] == [
+        ("test_b", "did not run", "pass")
+    ]
+    assert found["sentence"] == "Since the last good night no change is shown, 1 test ran again (1 trial compared)."
+
+
 def test_figures_of_a_device_test_are_compared_and_drawn(tmp_path: Path) -> None:
-    """Its own figures, whatever their names; not the errors of its tensors, nor a figure that is new tonight."""
+    """Its own figures, whatever their names."""
     one, other = device_test(7), device_test(9)
-    other.figures.append(one.figures[0] | {"name": "new", "value": 3})
     found = compared(tmp_path, [one], [device_test(7)], [other])
     (figure,) = found["figures"]
     assert (figure["name"], figure["before"], figure["after"], figure["unit"]) == ("figures.code", 7, 9, "B")

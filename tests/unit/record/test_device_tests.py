@@ -201,7 +201,7 @@ def test_the_history_row_is_a_series_of_its_own_and_nothing_without_a_board():
     assert rows is not None and rows.ended and rows.row["network"] == "test_mine.py::test_engine"
     assert [(each.name, each.value) for each in rows.figures] == [
         ("drift.w.max_relative", pytest.approx(1.19e-7, rel=1e-2)), ("drift.w.max_ulp", 1.0),
-        ("figures.parameters", 12.0), ("steps_compared", 4.0),
+        ("figures.parameters", 12.0), ("steps_compared", 4.0), ("tolerance.w.ulp", 1.0),
     ]  # fmt: skip
     assert device_rows(entry(board=None)) is None and device_rows(entry(verdict="refused", reason="?")) is None
 
