@@ -21,10 +21,13 @@ from hil.images import Image
 from hil.images.c_types import POINTER, Array, CppReference, CType, Number, Opaque, Pointer, Struct, number, size_of
 
 TOKEN = re.compile(
-    r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])|(?P<name>[A-Za-z_$][\w$]*)|'(?P<file>[^']*)'"
+    r"\s*(?:(?P<number>(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*)(?![\w.])|(?P<name>[A-Za-z_$][\w$]*)|'(?P<file>[^']*)'"
     r"|(?P<sign>->|::|[-.\[\]()*&+]))"
 )
 KINDS = ("struct", "union", "enum", "class")
+INT, UNSIGNED = Number("int", np.dtype("<i4")), Number("unsigned int", np.dtype("<u4"))  # and long, of these cores
+LONG_LONG, UNSIGNED_LONG_LONG = Number("long long", np.dtype("<i8")), Number("unsigned long long", np.dtype("<u8"))
+WHOLE = (INT, UNSIGNED, LONG_LONG, UNSIGNED_LONG_LONG)
 LONGEST = 1000  # characters of an expression
 Read: TypeAlias = Callable[[int, int], bytes]
 
@@ -137,8 +140,7 @@ class _Evaluation:
                 raise self._unclear("& needs something that is in memory")
             return Word(place.address, Pointer(lambda: place.type))
         if self._take("-"):
-            inner = self._unary()
-            return Word(-self._value(inner), inner.type)
+            return self._negative(self._unary())
         if self._peek() == ("sign", "(") and (kind := self._cast()) is not None:
             value = self._unary()
             if isinstance(value, MemoryPlace) and not isinstance(kind, Pointer | Number):
@@ -150,6 +152,30 @@ class _Evaluation:
                 raise RigError(f"{self._text!r}: {found} is no whole number: cast it to float or double.")
             return Word(Word(found, kind).number.item(), kind)
         return self._postfix()
+
+    def _negative(self, inner: MemoryPlace | Word) -> Word:
+        """Return a number with the other sign, what is narrower as int (C11, 6.5.3.3 and 6.3.1.1)."""
+        if not isinstance(inner.type, Number):
+            raise RigError(f"{self._text!r}: - needs a number, and that is {inner.type.name}.")
+        kind, found = inner.type, self._value(inner)
+        if kind.dtype.kind != "f" and kind.dtype.itemsize < INT.dtype.itemsize:
+            kind = INT
+        return Word(Word(-found, kind).number.item(), kind)
+
+    def _constant(self, text: str) -> Word:
+        """Return a whole number with the first type of C that holds it (C11, 6.4.4.1); `010` is octal, and is 8."""
+        digits = text.rstrip("uUlL")
+        suffix = text[len(digits) :].lower()
+        octal = len(digits) > 1 and digits.isdigit() and digits[0] == "0"
+        if octal and not set(digits) <= set("01234567"):
+            raise self._unclear(f"{digits} begins with 0, so that it is octal in C, and has no such digits")
+        value = int(digits, 8 if octal else 0)
+        decimal = not octal and digits.isdigit()
+        kinds = (UNSIGNED, UNSIGNED_LONG_LONG) if "u" in suffix else (INT, LONG_LONG) if decimal else WHOLE
+        for kind in kinds:
+            if value <= np.iinfo(kind.dtype).max and not ("ll" in suffix and kind in (INT, UNSIGNED)):
+                return Word(value, kind)
+        raise self._unclear(f"no type of 64 bits holds {digits}")
 
     def _cast(self) -> CType | None:
         """Return the type of a cast that begins here, past which it goes; None if there is none."""
@@ -194,7 +220,7 @@ class _Evaluation:
         kind, text = self._peek()
         self._next += 1
         if kind == "number":
-            return Word(int(text, 16 if text[:2] in ("0x", "0X") else 10), Number("int", POINTER))
+            return self._constant(text)
         if kind == "sign" and text == "(":
             inner = self._unary()
             self._must(")")

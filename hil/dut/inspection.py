@@ -159,7 +159,8 @@ class Inspection(AsCommand):
         """Return what is in memory, as an array or a number of NumPy, while the program runs.
 
         Args:
-            where: a symbol, an expression of C (`linear->weights->data[3]`), or an address.
+            where: a symbol, an expression of C (`linear->weights->data[3]`), or an address. A constant, or an address
+                that is taken with `&`, reads nothing, and does not count as a read.
             dtype, shape: default: those of the debug information. An address needs a dtype.
 
         Raises:
@@ -168,8 +169,11 @@ class Inspection(AsCommand):
             DeviceFault: the chip does not answer where it has memory; or a pointer on the way points nowhere, and the
                 same expression was read before, since the last reset.
         """
-        self.record.reads += 1
-        return self._memory.read(where, dtype, shape)
+        memory = self._memory
+        try:
+            return memory.read(where, dtype, shape)
+        finally:
+            self.record.reads += memory.looked
 
     @remembered
     def write(self, where: Where, value: Any) -> None:

@@ -30,10 +30,14 @@ class Memory:
         board: its catalogue entry.
         probe: opens the probe, or says why there is none.
         known: address at which each expression was read since the program began; it is updated.
+
+    Attributes:
+        looked: whether anything was read from the device: a constant, or an address, is known without it.
     """
 
     def __init__(self, image: Image, board: Board, probe: Callable[[], CoreProbe], known: dict[str, int]) -> None:
         self._image, self._board, self._probe, self._known = image, board, probe, known
+        self.looked = False
 
     def read(self, where: Where, dtype: npt.DTypeLike | None = None, shape: Shape | None = None) -> Any:
         """Return what is in memory, as `Dut.read`."""
@@ -82,9 +86,7 @@ class Memory:
         self, where: Where, known: CType, dtype: npt.DTypeLike | None, shape: Shape | None
     ) -> tuple[np.dtype[Any], tuple[int, ...]]:
         """Return dtype and shape of what is read: those of the debug information, those that were given, or both."""
-        wanted = None if shape is None else tuple(np.atleast_1d(np.asarray(shape, np.int64)).tolist())
-        if wanted is not None and any(count < 0 for count in wanted):
-            raise RigError(f"{shown(shape)} is no shape: give counts of elements.")
+        wanted = None if shape is None else _shape(shape)
         element, dimensions = _flat(known)
         if dtype is None:
             if isinstance(known, Opaque):
@@ -136,6 +138,8 @@ class Memory:
 
     def _as_bytes(self, where: Where, known: CType, value: Any) -> bytes:
         typed = isinstance(value, np.ndarray | np.generic)
+        if typed and value.dtype.hasobject:
+            raise RigError(f"{shown(value)} has no bytes of its own: give {where!r} numbers.")
         if isinstance(known, Opaque):
             if not typed:
                 raise RigError(f"the type of {where!r} is not known: write a value of NumPy, such as np.float32(1).")
@@ -148,9 +152,11 @@ class Memory:
                 made = np.asarray(value, None if typed else kind)
         except (OverflowError, TypeError, ValueError) as error:
             raise RigError(f"{shown(value)} is no value of {where!r} ({known.name}): {error}.") from error
-        if made.dtype != kind and not (typed and (made.dtype.kind, made.dtype.itemsize) == (kind.kind, kind.itemsize)):
+        alike = kind.names is None and (made.dtype.kind, made.dtype.itemsize) == (kind.kind, kind.itemsize)
+        if made.dtype != kind and not (typed and alike):
             cure = f"convert it with .astype({kind.name!r})" if kind.names is None else "write a member of it"
-            raise RigError(f"{where!r} is {known.name}, and the value is {made.dtype.name}: {cure}.")
+            its = made.dtype.name if made.dtype.names is None else f"a record of {', '.join(made.dtype.names)}"
+            raise RigError(f"{where!r} is {known.name}, and the value is {its}: {cure}.")
         if not typed and kind.kind in "iu" and not np.array_equal(np.asarray(value), made):
             raise RigError(f"{shown(value)} is no value of {where!r} ({known.name}): it must be whole numbers.")
         if not typed and kind.kind == "f" and np.isinf(made).sum() != np.isinf(np.asarray(value, np.float64)).sum():
@@ -171,6 +177,7 @@ class Memory:
         if not size:
             return b""
         data = self._probe().read_ram(address, size)
+        self.looked = True
         if data is None:
             raise self._no_answer(address, size, where)
         return data
@@ -210,10 +217,18 @@ def _flat(kind: CType) -> tuple[CType, tuple[int | None, ...]]:
     return kind, dimensions
 
 
+def _shape(shape: Any) -> tuple[int, ...]:
+    """Return the counts of a shape. Raises RigError if they are no whole numbers."""
+    counts = tuple(shape) if isinstance(shape, Sequence | np.ndarray) and np.ndim(shape) == 1 else (shape,)
+    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in counts):
+        raise RigError(f"{shown(shape)} is no shape: give counts of elements, such as 4 or (16, 8).")
+    return tuple(int(one) for one in counts)
+
+
 def _dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     try:
         kind = np.dtype(dtype).newbyteorder("<")
-    except TypeError as error:
+    except (TypeError, ValueError, SyntaxError) as error:
         raise RigError(f"{shown(dtype)} is no dtype: give one of NumPy, such as np.float32.") from error
     if kind.hasobject or not kind.itemsize:
         raise RigError(f"{shown(dtype)} has no bytes in memory: give a dtype such as np.float32.")

@@ -66,6 +66,29 @@ def memory(elf: Path, loaded: Any) -> Memory:
 
 
 @pytest.mark.parametrize(("where", "dtype", "value"), [
+    ("3", "int32", 3), ("010", "int32", 8), ("0", "int32", 0), ("00", "int32", 0), ("3u", "uint32", 3),
+    ("0xFFFFFFFF", "uint32", 2**32 - 1), ("4294967295", "int64", 2**32 - 1), ("037777777777", "uint32", 2**32 - 1),
+    ("2147483648", "int64", 2**31), ("3LL", "int64", 3), ("3ull", "uint64", 3), ("0xFFFFFFFFFFFFFFFF", "uint64", 2**64 - 1),
+    ("-3", "int32", -3), ("-3u", "uint32", 2**32 - 3), ("- -3", "int32", 3), ("-(unsigned char)250", "int32", -250),
+    ("-(signed char)-128", "int32", 128), ("-(unsigned short)65535", "int32", -65535), ("-(bool)1", "int32", -1),
+    ("-(int)0x80000000", "int32", -(2**31)), ("-(unsigned)1", "uint32", 2**32 - 1), ("-(float)2", "float32", -2.0),
+    ("-quantised[0]", "int32", 3), ("-linear.rows", "int32", -4), ("-momentum", "float64", -0.1),
+])  # fmt: skip
+def test_constants_and_the_other_sign_are_those_of_c(memory, where, dtype, value):
+    """C11, 6.4.4.1 and 6.5.3.3, with the types of 32 bits that these cores have."""
+    found = memory.read(where)
+    assert (found.dtype, found.item()) == (np.dtype(dtype), value)
+
+
+@pytest.mark.parametrize("where", ["3", "&quantised[3]", "(float)7", "&linear", "-3"])
+def test_a_constant_and_an_address_are_known_without_the_device(memory, where):
+    memory.read(where)
+    assert not memory.looked
+    memory.read("quantised[3]")
+    assert memory.looked
+
+
+@pytest.mark.parametrize(("where", "dtype", "value"), [
     ("linear.u.rate", "float32", 0.5), ("linear.u.bits", "uint32", 0x3F00_0000), ("linear.rows", "int16", 4),
     ("network->columns", "int16", 3), ("network->kind", "uint8", 7), ("network->next->kind", "uint8", 8),
     ("(*network).rows", "int16", 4), ("(&linear)->columns", "int16", 3), ("network->weights->dims", "uint32", 2),
@@ -113,6 +136,13 @@ def test_dtype_and_shape_may_be_given(memory, elf):
     ("fc1_weight", {}, "did you mean fc1_weights"),
     ("dropped", {}, "the linker has dropped 'dropped' from foreign.elf"),
     ("linear.row", {}, "struct layer has no member 'row': did you mean rows"),
+    ("08", {}, "octal in C"), ("0195", {}, "octal in C"), ("0xFFFFFFFFFFFFFFFFF", {}, "no type of 64 bits holds"),
+    ("-network", {}, "- needs a number, and that is"), ("-&linear", {}, "- needs a number"), ("-linear", {}, "- needs a num"),
+    (0x2000_0000, {"dtype": np.uint32, "shape": "x"}, "'x' is no shape: give counts of elements"),
+    (0x2000_0000, {"dtype": np.uint32, "shape": 2.5}, "2.5 is no shape"),
+    (0x2000_0000, {"dtype": np.uint32, "shape": (2, 1.5)}, "is no shape"), (0x2000_0000, {"dtype": np.uint32, "shape": True}, "is no shape"),
+    (0x2000_0000, {"dtype": np.uint32, "shape": [[1], [2]]}, "is no shape"), (0x2000_0000, {"dtype": np.uint32, "shape": {2}}, "is no shape"),
+    (0x2000_0000, {"dtype": [("a", "f4", "x")]}, "is no dtype"), (0x2000_0000, {"dtype": "f4,,"}, "is no dtype"),
     ("linear->rows", {}, "-> needs a pointer, and that is struct layer"),
     ("network.rows", {}, r"\.rows needs a structure, and that is struct layer \*, write ->"),
     ("linear.frozen", {}, "frozen is a bit-field"),
@@ -170,6 +200,8 @@ def test_writing(memory):
     ("quantised[0]", 1.5, "must be whole numbers"),
     ("linear.u.rate", np.float64(1), "is float, and the value is float64: convert it with .astype.'float32'"),
     ("linear.u.rate", 1e60, "1e.60 is beyond 'linear.u.rate' .float."),
+    ("linear.u", np.zeros((), [("f", "f4")]), "the value is a record of f: write a member of it"),
+    ("linear", np.zeros((), [("f", "V24")]), "write a member"), (0x2000_0000, np.array([None]), "has no bytes of its own"),
     ("linear.rows", "many", "is no value of"), ("linear.u", np.uint32(1), "uint32: write a member of it"), (0x2000_0000, 1, "write a value of NumPy"),
     ("&linear", 1, "is a value and no place in memory"), (0x0800_0000, np.uint32(0), "is in the flash of stm32f746"),
 ])  # fmt: skip
