@@ -15,6 +15,7 @@ FALLS_BY = 0.1  # fraction by which the loss falls, unless the test says another
 WINDOW = 5  # the first and the last fifth of the losses are compared
 NOISE = 3.0  # standard errors of the difference of two means: noise alone exceeds it once in 700 times
 CHANCE = 1 / 700  # of the other rule, too
+RISES_BY = 0.1  # of what the loss has fallen: the last losses rise so far again that a warning says so
 NEAR_ITS_END = 0.9  # fraction by which the loss of a device falls that is at its end after its first steps
 
 
@@ -32,6 +33,7 @@ class Learning:
         last_loss: mean of the last fifth.
         accuracy: final accuracy, a fraction; None if none was given.
         judged: one sentence for each rule that held, at least one.
+        warnings: sentences about losses that pass, and do not look as if the training had ended well.
     """
 
     losses: int
@@ -39,10 +41,13 @@ class Learning:
     last_loss: float | None
     accuracy: float | None
     judged: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as a dictionary that `json.dumps` takes."""
-        return asdict(self)
+        """Return the fields of the record, all but the warnings, as a dictionary that `json.dumps` takes."""
+        found = asdict(self)
+        del found["warnings"]
+        return found
 
 
 def expect_learning(  # noqa: PLR0913 - public: what is judged is named one by one
@@ -64,6 +69,10 @@ def expect_learning(  # noqa: PLR0913 - public: what is judged is named one by o
     its end within its first fifth: its first losses, two or more, are all above every later one, which chance does less
     than once in 700 times, and the mean of the last fifth is lower than theirs by nine tenths, and by `falls_by`.
 
+    A loss that has fallen, and rises again at its end, is a warning (`Learning.warnings`): its last values, two or
+    more, are all above every other one of the second half, which chance does less than once in 700 times, and their
+    mean is above that of the others by a tenth of what the loss had fallen.
+
     Args:
         losses: in order: numbers, or pairs of step and loss, whose steps ascend.
         falls_by: fraction of the first mean by which the last one is lower; 0.1 unless given.
@@ -83,11 +92,13 @@ def expect_learning(  # noqa: PLR0913 - public: what is judged is named one by o
         RigError: nothing is to be judged, too few losses fall, or an argument is wrong.
     """
     judged: list[str] = []
+    warnings: tuple[str, ...] = ()
     count, first, last = 0, None, None
     if losses is not None:
         values = _values(losses)
         count = len(values)
         first, last = _judge_losses(values, FALLS_BY if falls_by is None else falls_by, at_most, judged)
+        warnings = _risen_again(values)
     elif falls_by is not None or at_most is not None:
         raise RigError("falls_by and at_most judge losses: give the losses of the device.")
     if accuracy is not None:
@@ -100,7 +111,7 @@ def expect_learning(  # noqa: PLR0913 - public: what is judged is named one by o
         raise RigError("sigmas judges seeds: give seeds=, the final metric of the device for each seed.")
     if not judged:
         raise RigError("nothing is judged: give losses, an accuracy with at_least or against, or seeds with against.")
-    return Learning(count, first, last, accuracy, tuple(judged))
+    return Learning(count, first, last, accuracy, tuple(judged), warnings)
 
 
 def _values(losses: Iterable[Any]) -> np.ndarray:
@@ -183,9 +194,7 @@ def _at_its_end(values: np.ndarray, window: int, last: float, fraction: float) -
     are the m largest has then the probability 1 / C(n, m); over m from `fewest` on, at most the sum of these.
     """
     count = len(values)
-    chances = [1 / math.comb(count, head) for head in range(1, window + 1)]
-    fewest = next((head for head in range(2, window + 1) if sum(chances[head - 1 :]) <= CHANCE), window + 1)
-    for head in range(fewest, window + 1):
+    for head in range(_fewest(count, window), window + 1):
         first = float(values[:head].mean())
         if values[:head].min() > values[head:].max() and last <= first * (1 - fraction):
             return (
@@ -194,6 +203,35 @@ def _at_its_end(values: np.ndarray, window: int, last: float, fraction: float) -
                 "needed so early."
             )
     return ""
+
+
+def _fewest(count: int, most: int) -> int:
+    """Return from how many on, of `fewest` to `most`, the first of `count` are the largest in 1 of 700 cases by chance.
+
+    It is `most` + 1 if chance does it more often for all of them.
+    """
+    chances = [1 / math.comb(count, head) for head in range(1, most + 1)]
+    return next((head for head in range(2, most + 1) if sum(chances[head - 1 :]) <= CHANCE), most + 1)
+
+
+def _risen_again(values: np.ndarray) -> tuple[str, ...]:
+    """Return a warning of losses whose last ones lie above all others of the second half, by more than noise does.
+
+    As of `_at_its_end`, losses that only scatter have this order once in 700 times, whatever their distribution, and
+    losses that fall less often. How far they rise is held against how far the loss has fallen.
+    """
+    half = values[len(values) // 2 :]
+    for tail in range(most := len(half) // 2, _fewest(len(half), most) - 1, -1):
+        before, end = half[:-tail], half[-tail:]
+        fallen = float(values[: max(1, len(values) // WINDOW)].mean() - before.mean())
+        rise = float(end.mean() - before.mean())
+        if end.min() > before.max() and rise > RISES_BY * fallen > 0:
+            return (
+                f"the last {tail} of {len(values)} losses ({end.mean():.3g} in the mean) are all above the "
+                f"{len(before)} before ({before.mean():.3g}), by {rise / fallen:.2g} of what the loss had fallen: the "
+                "training may have diverged at its end; give `at_most` what the last loss may be.",
+            )
+    return ()
 
 
 def _judge_accuracy(accuracy: Any, at_least: Any, before: Any, judged: list[str]) -> float:

@@ -187,6 +187,7 @@ def expect_learning(hil_device_use: DeviceUse) -> Callable[..., Learning]:
     def judged(*given: Any, **how: Any) -> Learning:
         found = judge_learning(*given, **how)
         hil_device_use.learning.append(found)
+        hil_device_use.warnings += found.warnings
         return found
 
     return _asked(hil_device_use, "expect_learning", judged, inspect.signature(judge_learning))

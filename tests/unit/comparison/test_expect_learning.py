@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.comparison import NotLearning, expect_learning
-from hil.comparison.learning import CHANCE, _at_its_end
+from hil.comparison.learning import CHANCE, _at_its_end, _risen_again
 from hil.errors import DeviceFault, RigError
 
 FALLING = [2.3 * 0.97**step + 0.1 for step in range(100)]
@@ -54,6 +54,45 @@ def test_losses_that_do_not_fall(losses: Any, said: str) -> None:
     with pytest.raises(NotLearning) as raised:
         expect_learning(losses)
     assert said in str(raised.value) and isinstance(raised.value, DeviceFault)
+
+
+@pytest.mark.parametrize(
+    ("losses", "tail"),
+    [
+        ([2.3 * 0.95**step for step in range(95)] + [0.5] * 5, 5),
+        (FALLING + [1.2] * 10, 10),
+        ([*FALLING[:60], 1.1, 1.2, 1.4], 3),
+    ],
+)
+def test_a_loss_that_rises_at_its_end_is_a_warning(losses: list[float], tail: int) -> None:
+    found = expect_learning(losses)
+    (warning,) = found.warnings
+    assert (
+        warning.startswith(f"the last {tail} of {len(losses)} losses (") and "may have diverged at its end" in warning
+    )
+    assert found.judged and "warnings" not in found.to_json()
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        FALLING, [*FALLING[:99], 2.0],  # one loss may be of a bad batch
+        FALLING + [0.2] * 10,  # by less than a tenth of the fall
+        [2.0, 1.9, 1.8, 1.7, 1.6, 1.0, 0.9, 0.5, 1.2, 1.3],  # too few to tell
+    ],
+)  # fmt: skip
+def test_other_losses_are_none(losses: list[float]) -> None:
+    assert expect_learning(losses, falls_by=0.01).warnings == ()
+
+
+@pytest.mark.parametrize("count", [30, 80, 200])
+def test_noise_after_a_fall_warns_less_than_once_in_700(count: int) -> None:
+    """The second half is noise of two distributions, in which the last losses lie anywhere."""
+    draws, rng, warned = 7000, np.random.default_rng(count), 0
+    for draw in range(draws):
+        noise = rng.random(count - count // 2) if draw % 2 else rng.lognormal(0, 2, count - count // 2)
+        warned += bool(_risen_again(np.concatenate([np.full(count // 2, noise.mean() + 1e-9), noise])))
+    assert warned <= draws / 700 + 3 * math.sqrt(draws / 700)
 
 
 @pytest.mark.parametrize("count", range(2, 11))
