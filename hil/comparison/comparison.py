@@ -244,10 +244,10 @@ class Comparison:
                 f"{here}: the reference has NaN in {missing:,} of {reference.size:,} elements, "
                 "with which nothing can be compared: correct the reference."
             )
-        if np.shares_memory(given.array, theirs.array):
+        if given.is_same(theirs):
             raise RigError(
-                f"{here}: device and reference are the same memory, so that nothing is compared: "
-                "give the reference an array of its own."
+                f"{here}: device and reference are the same object or memory, so that nothing is compared: "
+                "give the reference a value of its own."
             )
         return device, reference, known
 

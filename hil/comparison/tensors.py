@@ -37,10 +37,17 @@ class StepTensor:
     Attributes:
         array: in native byte order, with one of `DTYPES`.
         typed: whether the value had a dtype of its own. Python numbers and lists of them have none.
+        scalar: the value itself, if it is a number of NumPy, whose array has memory of its own; else None.
     """
 
     array: np.ndarray
     typed: bool
+    scalar: np.generic | None = None
+
+    def is_same(self, other: StepTensor) -> bool:
+        """Return whether both are one object, or share their memory. There is only one object of each `np.bool_`."""
+        same = self.scalar is not None and self.scalar is other.scalar and not isinstance(self.scalar, np.bool_)
+        return same or np.shares_memory(self.array, other.array)
 
 
 def tensors_of(values: object, whose: str) -> dict[str, StepTensor]:
@@ -81,7 +88,7 @@ def tensor_of(value: Any, what: str) -> StepTensor:
         )
     if array.size == 0:
         raise RigError(f"{what} has no elements (shape {array.shape}), so that nothing can be compared.")
-    return StepTensor(array.astype(dtype, copy=False), typed)
+    return StepTensor(array.astype(dtype, copy=False), typed, value if isinstance(value, np.generic) else None)
 
 
 def in_one_dtype(device: StepTensor, reference: StepTensor) -> tuple[np.ndarray, np.ndarray]:

@@ -40,12 +40,13 @@ def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float |
     reader = reader_of(name)
     check_timeout(timeout)
     earlier = record.reports[-1].format if record.reports else name
-    _judge_parts(record, earlier, serial.followed())  # of a report that is not whole, this call reads the rest
+    taken, _ = _judge_parts(record, earlier, serial.followed())  # of one that is not whole, this call reads the rest
     try:
         report = _whole(serial, reader, timeout)
     except Truncated as truncated:
-        record.cut_off.append(str(truncated))
-        raise
+        found = Truncated(f"{str(truncated).rstrip('.')}{_taken(taken, name)}.")
+        record.cut_off.append(str(found))
+        raise found from truncated
     finally:
         _note_late(record, reader)
         serial.follow()
@@ -87,6 +88,15 @@ def _judge_parts(record: DutRecord, name: str, parts: list[bytes]) -> tuple[Case
                 _note(record, reader.report)
                 reader = reader_of(name)
     return reader, rest
+
+
+def _taken(begun: CaseReader, name: str) -> str:
+    """Return, as part of a sentence, how many cases of the report the test has read itself before; empty for none."""
+    count = len(begun.cases)
+    if begun.format != name or not count:
+        return ""
+    cases = "case" if count == 1 else "cases"
+    return f"; the test had read {count} {cases} before, by dut.lines, expect or read: call dut.cases before these"
 
 
 def _note_late(record: DutRecord, reader: CaseReader) -> None:

@@ -200,7 +200,7 @@ def test_a_wrong_reference_is_never_the_fault_of_the_device_at_the_same_step() -
 
 
 def test_a_device_compared_with_itself_is_no_comparison() -> None:
-    said = "step 0, tensor fc1: device and reference are the same memory, so that nothing is compared"
+    said = "step 0, tensor fc1: device and reference are the same object or memory, so that nothing is compared"
     assert said in refused(Gives({"fc1": ONES}), {"fc1": ONES}, exact=True)
     assert said in refused(Gives({"fc1": ONES[::-1]}), {"fc1": ONES}, exact=True)
     both = np.zeros((4, 2))  # two columns of one array share no element
@@ -347,3 +347,26 @@ def test_a_tensor_of_pytorch() -> None:
     run = compare(Gives({"fc1": torch.ones(2, 3, requires_grad=True)}), exact=True)
     run.step(0, {"fc1": ONES})
     assert run.check().elements == 6
+
+
+class GivesBack:
+    """A reference that returns the number of the device itself."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def step(self, index: int) -> Any:
+        return {"loss": self.value}
+
+
+@pytest.mark.parametrize("value", [np.float32(0.5), np.float64(0.5), np.int32(3), np.uint8(3)])
+def test_the_number_of_the_device_itself_is_no_reference(value: np.generic) -> None:
+    said = refused(GivesBack(value), {"loss": value}, exact=True)
+    assert said.startswith("step 0, tensor loss: device and reference are the same object or memory")
+    run = compare(GivesBack(value), exact=True)
+    run.step(0, {"loss": type(value)(value)})  # another object of the same value is one
+
+
+def test_numbers_of_which_there_is_one_object_only_are_compared() -> None:
+    for value in (True, np.True_, 1, 0.5):
+        compare(GivesBack(value), exact=True).step(0, {"loss": value})

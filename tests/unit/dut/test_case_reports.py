@@ -478,3 +478,22 @@ def test_too_much_after_a_report_is_a_warning(line, monkeypatch) -> None:
     judge_later(line.serial, noted)
     assert [each.passed for each in noted.reports] == [True, False]
     assert "no report in what follows is judged" in line.serial.lines_seen.warnings[0]
+
+
+def test_a_report_of_which_the_test_has_read_a_part_says_so(line) -> None:
+    record = DutRecord("host", "host", "train", "", True, None)
+    line.serial.follow()
+    line.prints(b"t.c:1:test_a:PASS\nt.c:2:test_b:PASS\nt.c:3:test_c:PASS\n3 Tests 0 Failures 0 Ignored\nOK\n")
+    taken = lines(line.serial, ":PASS")
+    next(taken), next(taken)
+    with pytest.raises(Truncated, match=r"; the test had read 2 cases before, by dut.lines, expect or read: call dut."):
+        read_cases(line.serial, record, "unity", 0.2)
+    assert "the test had read 2 cases before" in record.cut_off[0]
+
+
+def test_a_report_that_the_device_has_cut_off_does_not(line) -> None:
+    record = DutRecord("host", "host", "train", "", True, None)
+    line.prints(b"t.c:1:test_a:PASS\n3 Tests 0 Failures 0 Ignored\nOK\n")
+    with pytest.raises(Truncated) as seen:
+        read_cases(line.serial, record, "unity", 0.2)
+    assert "the test had read" not in str(seen.value)
