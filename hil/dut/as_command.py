@@ -95,8 +95,21 @@ class AsCommand:
             time.sleep(LOOK_S)
         return code
 
+    @remembered
     def failed(self) -> DeviceFault | None:
-        """Return the error of a command that failed, unless the test has asked for its exit code; else None."""
+        """Return the error of a command that failed, unless the test has asked for its exit code; else None.
+
+        So a test may wait for what is not printed: `while dut.failed() is None and not there(): ...`.
+
+        Raises as `alive` of a device that has no exit code: a loop ends when its stand-in is gone.
+        """
+        self._check_in_time()
+        if self._taken.endable is None:
+            self.alive()
+        return self._ended_badly()
+
+    def _ended_badly(self) -> DeviceFault | None:
+        """Return what `failed` does, of a device that can end."""
         endable = self._taken.endable
         if endable is None or not endable.was_started or self.judges_exit:
             return None

@@ -184,7 +184,7 @@ class WithFlash(WithPort):
         """
         if self._open_serial is not None:
             judge_later(self._open_serial, self.record)
-        return self.failed() or self.fault_at_end(end)
+        return self._ended_badly() or self.fault_at_end(end)
 
     def stand_in_at_end(self) -> RigError | None:
         """Return the error of a stand-in that has ended badly; None of a device whose exit code is judged, or none."""

@@ -244,3 +244,14 @@ def test_firmware_for_another_core_is_refused_before_anything_starts(tmp_path):
     with Rig(Bench()) as rig, pytest.raises(RigError, match="compiled for Armv7E-M|outside the flash of mps2-an385"):
         opened(rig, "mps2-an385", elf, tmp_path / "log").__enter__()
     assert not (tmp_path / "log").exists()
+
+
+def test_a_loop_until_the_device_fails_ends_when_its_stand_in_is_gone(dut):
+    dut.serial.expect("ready")
+    assert dut.failed() is None
+    dut._taken.stand_in.process.kill()
+    dut._taken.stand_in.process.wait(10.0)
+    with pytest.raises(Blocked, match="qemu") as raised:
+        dut.failed()
+    assert dut.raised == [raised.value]  # a test that catches it gets a warning
+    assert dut.look_at_end("the test ended") is None  # what is gone is judged elsewhere
