@@ -128,6 +128,7 @@ class Dut(WithFlash, WithMeter):
 
     def end(self, too_late: Callable[[], RigError]) -> None:
         """End the use of the device: whoever uses it from now on, such as a thread, gets this error."""
+        self._note_own_resets()
         self._too_late = too_late
         if self._serial is not None:
             self._serial.end(too_late)

@@ -177,11 +177,22 @@ class WithFlash(WithPort):
                 "(reset = [...]), or use dut.power.cycle().",
             )
 
+    def _note_own_resets(self) -> None:
+        """Warn of resets that the rig has not made: what the device printed is of more than one start then."""
+        count = self._taken.own_resets()
+        if count:
+            times = "once" if count == 1 else f"{count} times"
+            self.record.warn(
+                f"the device has reset itself {times}, by its program or a watchdog ({self._taken.endpoints.reality} "
+                "says so): its memory began anew, and what it printed is of more than one start."
+            )
+
     def look_at_end(self, end: str) -> DeviceFault | None:
         """Return what is wrong with the device when its run ends, if the test has not asked for it.
 
         What else came of the reports that `cases` has read is judged, too. `end` says what ends the run.
         """
+        self._note_own_resets()
         if self._open_serial is not None:
             judge_later(self._open_serial, self.record)
         return self._ended_badly() or self.fault_at_end(end)
@@ -198,6 +209,7 @@ class WithFlash(WithPort):
 
     def _begin_run(self) -> None:
         self._reads_before = self.record.reads
+        self._taken.own_resets()  # those before it are of another run
         if self._serial is not None:
             self._serial.begin_run()
 

@@ -89,6 +89,10 @@ class Taken:
         if self.stand_in is not None:
             self.stand_in.forget_lines()
 
+    def own_resets(self) -> int:
+        """Return how often the program has reset its stand-in since the last call, as far as that knows it."""
+        return self.stand_in.own_resets() if isinstance(self.stand_in, StandIn) else 0
+
     def chip_fault(self, image: Image) -> str | None:
         """Return a sentence about an invalid access or a lockup that the stand-in has logged, None if there is none."""
         return self.stand_in.chip_fault(image) if self.stand_in is not None else None

@@ -183,6 +183,10 @@ class StandIn:
         """Return a sentence about an invalid access or a lockup that it has reported, None if there is none."""
         return None
 
+    def own_resets(self) -> int:
+        """Return how often the program has reset the machine since the last call, as far as the stand-in knows it."""
+        return 0
+
     def reset(self, while_stopped: Callable[[], None]) -> bool:
         """Reset the machine, if it can without a probe; return whether it did.
 

@@ -18,6 +18,7 @@ from hil.images import Image
 from hil.images.stack_area import overflow_of
 from hil.standins.kinds import StandInKind
 from hil.standins.process import StandIn
+from hil.standins.qemu_events import QemuEvents
 
 PROGRAM = "qemu-system-arm"
 MONITOR, MONITOR_S = "monitor", 20.0  # its socket, and longest time of an answer
@@ -61,11 +62,20 @@ def machine(board: Board, image: Image, gdb: Path) -> list[str]:
 
 
 class Qemu(StandIn):
-    """A machine of QEMU for a board. Arguments: the board, and those of `StandIn`."""
+    """A machine of QEMU for a board. Arguments: the board, its events, and those of `StandIn`."""
 
-    def __init__(self, board: Board, *arguments: Any, **named: Any) -> None:
-        self._board = board
+    def __init__(self, board: Board, events: QemuEvents, *arguments: Any, **named: Any) -> None:
+        self._board, self._events = board, events
         super().__init__(*arguments, **named)
+
+    def own_resets(self) -> int:
+        """Return how often the program, or its watchdog, has reset the machine since the last call."""
+        return self._events.own_resets()
+
+    def stop(self) -> None:
+        """End QEMU."""
+        super().stop()
+        self._events.close()
 
     def chip_fault(self, image: Image) -> str | None:
         """Return the fatal error that QEMU logged, as `fatal_error`."""
@@ -107,8 +117,9 @@ def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
         Blocked: QEMU is not installed or did not start.
     """
     folder = Path(tempfile.mkdtemp(prefix=SOCKETS))
+    arguments, events = machine(board, image, folder / GDB), QemuEvents(folder)
     command = [
-        *machine(board, image, folder / GDB),
+        *arguments, *events.arguments,
         "-qmp", f"unix:{folder / MONITOR},server=on,wait=off",  # before what is announced
         "-chardev", "pty,id=uart0", "-serial", "chardev:uart0",
     ]  # fmt: skip
@@ -117,7 +128,7 @@ def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
         found = PTY.search(line)
         return Endpoints(board.name, "qemu", serial=found[1], gdb=str(folder / GDB)) if found else None
 
-    return Qemu(board, command, announced, log, PROGRAM, folder=folder, image=image)
+    return Qemu(board, events, command, announced, log, PROGRAM, folder=folder, image=image)
 
 
 QEMU = StandInKind(start_qemu)

@@ -255,3 +255,18 @@ def test_a_loop_until_the_device_fails_ends_when_its_stand_in_is_gone(dut):
         dut.failed()
     assert dut.raised == [raised.value]  # a test that catches it gets a warning
     assert dut.look_at_end("the test ended") is None  # what is gone is judged elsewhere
+
+
+def test_a_device_that_resets_itself_is_a_warning(dut):
+    dut.serial.expect("ready")
+    dut.reset()  # the rig has made this one
+    dut.serial.expect("ready")
+    dut.look_at_end("the test ended")
+    assert not [each for each in dut.record.warnings if "reset itself" in each]
+    dut.serial.write(b"r")  # AIRCR.SYSRESETREQ
+    dut.serial.expect("ready")
+    dut.reset()
+    dut.serial.expect("ready")
+    dut.look_at_end("the test ended")
+    (warning,) = (each for each in dut.record.warnings if "reset itself" in each)
+    assert warning.startswith("the device has reset itself once, by its program or a watchdog (qemu says so)")
