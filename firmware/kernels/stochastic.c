@@ -39,7 +39,7 @@ static walk_t begin_walk(const stochastic_weights_t *weights) {
 }
 
 /* The E of the next block. */
-static void next_scales(walk_t *walk) {
+SEPARATE static void next_scales(walk_t *walk) {
     const stochastic_weights_t *weights = walk->weights;
     const bool inside = walk->left > BLOCK;
     if (inside && walk->same) {
@@ -56,17 +56,20 @@ static void next_scales(walk_t *walk) {
     }
 }
 
-/* Load the next block, if there is one. */
-SEPARATE static bool next_block(walk_t *walk) {
-    const stochastic_weights_t *weights = walk->weights;
-    const uint32_t at = walk->at + walk->count, left = weights->n - at;
-    walk->at = at;
+/* Go on to the next block, if there is one. */
+static inline bool next_block(walk_t *walk) {
+    walk->at += walk->count;
+    const uint32_t left = walk->weights->n - walk->at;
     walk->count = left < BLOCK ? left : BLOCK;
-    for (uint32_t i = 0; i < walk->count; i++) {
-        walk->weight[i] = weights->s16 != NULL ? weights->s16[at + i] : weights->s8[at + i];
-    }
     next_scales(walk);
     return left > 0;
+}
+
+SEPARATE static void load_block(walk_t *walk) {
+    const stochastic_weights_t *weights = walk->weights;
+    for (uint32_t i = 0; i < walk->count; i++) {
+        walk->weight[i] = weights->s16 != NULL ? weights->s16[walk->at + i] : weights->s8[walk->at + i];
+    }
 }
 
 SEPARATE static void put_block(const walk_t *walk) {
@@ -103,20 +106,58 @@ static inline int32_t held(const walk_t *walk, uint32_t i, int32_t value) {
 
 void stochastic_limit(const stochastic_weights_t *weights) {
     for (walk_t walk = begin_walk(weights); next_block(&walk); put_block(&walk)) {
+        load_block(&walk);
         for (uint32_t i = 0; i < BLOCK; i++) {
             walk.weight[i] = held(&walk, i, walk.weight[i]);
         }
     }
 }
 
+SEPARATE static void move_block(walk_t *walk, const int8_t (*pool)[4], stochastic_streams_t *streams, int32_t k) {
+    int32_t z[BLOCK];
+    load_block(walk);
+    next_z(pool, streams, z);
+    for (uint32_t i = 0; i < BLOCK; i++) {
+        streams->rounding = xorshift32(streams->rounding);
+        walk->weight[i] += k * rounded(walk->scale[i], z[i], streams->rounding & LOW_HALF);
+    }
+    put_block(walk);
+}
+
+/* A whole block of one unit, as most are, where it lies; (-E) * z is E * (-z). */
+INLINED void move_unit(const walk_t *walk, const int8_t (*pool)[4], stochastic_streams_t *streams, int32_t k,
+                       bool wide) {
+    int8_t *s8 = wide ? NULL : walk->weights->s8 + walk->at;
+    int16_t *s16 = wide ? walk->weights->s16 + walk->at : NULL;
+    const int32_t scale = walk->scale[0];
+    const uint32_t word = xorshift32(streams->z);
+    uint32_t state = streams->rounding;
+    for (uint32_t j = 0; j < NOISE_GROUPS; j++) {
+        const uint32_t field = noise_field(word, j);
+        const int8_t *entry = pool[field % NOISE_ENTRIES];
+        const int32_t signed_scale = field < NOISE_ENTRIES ? scale : -scale;
+        for (uint32_t i = 4 * j; i < 4 * j + 4; i++) {
+            state = xorshift32(state);
+            const int32_t move = k * rounded(signed_scale, entry[i % 4], state & LOW_HALF);
+            if (wide) {
+                s16[i] = (int16_t)(s16[i] + move);
+            } else {
+                s8[i] = (int8_t)(s8[i] + move);
+            }
+        }
+    }
+    *streams = (stochastic_streams_t){.z = word, .rounding = state};
+}
+
 void stochastic_move(const stochastic_weights_t *weights, const int8_t (*pool)[4], stochastic_streams_t streams,
                      int32_t k) {
-    for (walk_t walk = begin_walk(weights); next_block(&walk); put_block(&walk)) {
-        int32_t z[BLOCK];
-        next_z(pool, &streams, z);
-        for (uint32_t i = 0; i < BLOCK; i++) {
-            streams.rounding = xorshift32(streams.rounding);
-            walk.weight[i] += k * rounded(walk.scale[i], z[i], streams.rounding & LOW_HALF);
+    for (walk_t walk = begin_walk(weights); next_block(&walk);) {
+        if (!walk.same || walk.count < BLOCK) {
+            move_block(&walk, pool, &streams, k);
+        } else if (weights->s16 != NULL) {
+            move_unit(&walk, pool, &streams, k, true);
+        } else {
+            move_unit(&walk, pool, &streams, k, false);
         }
     }
 }
@@ -143,6 +184,7 @@ void stochastic_update(const stochastic_weights_t *weights, const int8_t (*pool)
                        const int32_t *factors, uint32_t count, uint32_t state) {
     for (walk_t walk = begin_walk(weights); next_block(&walk); put_block(&walk)) {
         int64_t sum[BLOCK] = {0};
+        load_block(&walk);
         for (uint32_t direction = 0; direction < count; direction++) {
             add_moves(&walk, pool, &streams[direction], factors[direction], direction + 1 == count, sum);
         }

@@ -13,7 +13,7 @@ LOSSES = ("loss", *TRAINED)
 _row = partial(row, QZO_FF)
 
 QZO_FF_ROWS = (
-    _row("sign: of two losses the larger one is taken for the smaller", "qzo-ff", "methods/qzo_ff.c", "of->sign = (plus > minus) - (plus < minus);", "of->sign = (plus < minus) - (plus > minus);", LOSSES),
+    _row("sign: of two losses the larger one is taken for the smaller", "qzo-ff", "methods/forward_passes.c", "return (step->pair[0] > step->pair[1]) - (step->pair[0] < step->pair[1]);", "return (step->pair[0] < step->pair[1]) - (step->pair[0] > step->pair[1]);", LOSSES),
     _row("scale: the second pass is that of the weights at rest", "qzo-ff", "methods/qzo_ff.c", "FROM_PLUS_TO_MINUS = -2", "FROM_PLUS_TO_MINUS = -1", LOSSES),
     _row("rounding: what the weights come back by is cut off", "qzo-ff", "methods/qzo_ff_update.c", "move = round_away(tensor->epsilon * z, Z_BITS) -", "move = (tensor->epsilon * z >> Z_BITS) -", LOSSES, gate=True),
     _row("saturation: an updated weight is not held", "qzo-ff at a large rate", "kernels/directions.c", "w = add_lanes_saturating(w, by);", "w = add_lanes_s16(w, by);", LOSSES),
