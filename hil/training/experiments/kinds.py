@@ -9,13 +9,15 @@ from hil.training.experiments.exponents import ExponentRun
 from hil.training.experiments.float_runs import FloatRun
 from hil.training.experiments.fqt_runs import FqtRun
 from hil.training.experiments.graphs import GraphRun
+from hil.training.experiments.quzo_runs import QuzoRun
 from hil.training.experiments.qzo_runs import QzoRun
 
-Run = ExponentRun | GraphRun | FloatRun | QzoRun | FqtRun
-RatedRun = GraphRun | FloatRun | QzoRun | FqtRun  # with a learning rate, which may be searched
+Run = ExponentRun | GraphRun | FloatRun | QzoRun | QuzoRun | FqtRun
+RatedRun = GraphRun | FloatRun | QzoRun | QuzoRun | FqtRun  # with a learning rate, which may be searched
 KINDS: Mapping[str, type[Run]] = {  # by a field of run.json that no kind further down has
     "configuration": FqtRun,
     "backbone": QzoRun,
+    "adapted": QuzoRun,
     "method": GraphRun,
     "network": FloatRun,
     "r_max": ExponentRun,

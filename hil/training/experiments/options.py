@@ -34,12 +34,12 @@ READINGS = tuple(name for name, one in paper("fqt").experiments.items() if one.c
 OWNERS: Mapping[str, tuple[str, ...]] = {  # the experiments that have an option of add_paper_options
     "data": ("elasticzo-*", "qzo-few-shot", "qzo-ablation", "fqt-*", *TASKS, *BOTH),
     "columns": ("elasticzo-*", *READINGS),
-    "network": ("pmt-*", "qzo-*"),
-    "corruptions": ("pmt-*", "qzo-ood"),
-    "images": ("pmt-*", "qzo-ood", "qzo-ablation", "fqt-*"),
+    "network": ("pmt-*", "qzo-*", "quzo-*"),
+    "corruptions": ("pmt-*", "qzo-ood", "quzo-*"),
+    "images": ("pmt-*", "qzo-ood", "qzo-ablation", "quzo-*", "fqt-*"),
     "queries": ("pmt-*",),
     "tasks": ("qzo-few-shot",),
-    "rates": (*WITH_FP32, "pmt-*", "qzo-*", "fqt-*"),
+    "rates": (*WITH_FP32, "pmt-*", "qzo-*", "quzo-*", "fqt-*"),
     "search_epochs": ("pmt-figure7", *BOTH, "pmt-table7", *TASKS),
     "steps": tuple(FIGURES),
 }
@@ -57,7 +57,7 @@ def add_paper_options(parser: argparse.ArgumentParser) -> None:
     add("--data", metavar="NAME", help=_of("data", data))
     columns = f"columns; default: {','.join(LOSS)}, for {' and '.join(WITH_FP32)} also {FP32}; fqt-*: all readings"
     add("--columns", metavar="LIST", help=_of("columns", columns))
-    network = f"pre-trained network; default: pmt-* resnet-tiny, new tasks {PUBLISHED}, qzo-* lenet5-tflite"
+    network = f"pre-trained network; default: pmt-* resnet-tiny, new tasks {PUBLISHED}, else lenet5-tflite"
     add("--network", choices=networks, help=_of("network", network))
     add("--corruptions", metavar="LIST", help=_of("corruptions", "corruptions; default: the table's"))
     add("--images", type=positive_count, metavar="N", help=_of("images", "training images; default: 1000, fqt-* 2000"))

@@ -15,7 +15,7 @@ from hil.training.experiments.run import Given
 from hil.training.experiments.table import NONE, Within
 
 FOLDER = Path(__file__).parent / "papers"
-PAPERS = ("elasticzo", "pmt", "qzo", "fqt")  # in the order of `hil experiment --help`
+PAPERS = ("elasticzo", "pmt", "qzo", "quzo", "fqt")  # in the order of `hil experiment --help`
 
 
 @dataclass(frozen=True)

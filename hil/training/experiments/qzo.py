@@ -36,8 +36,6 @@ def table(experiment: Experiment, request: ExperimentRequest) -> PaperTable:
     """
     if not NETWORKS[request.network].committed or NETWORKS[request.network].converted:
         raise RigError(f"{request.network} has no pre-trained weights: choose lenet5-tflite or resnet-tiny.")
-    if request.images < 10:
-        raise RigError(f"--images is {request.images}: give at least 10, of which two are held out.")
     builder, others = Builder(experiment, request), dict[str, Any]()
     if experiment.name == "qzo-few-shot":
         _few_shot(builder)
@@ -63,12 +61,14 @@ def _facts(experiment: Experiment, request: ExperimentRequest) -> dict[str, Any]
     }  # fmt: skip
 
 
-def _kept(request: ExperimentRequest) -> int:
+def kept_images(request: ExperimentRequest) -> int:
     """Return how many training images remain while a rate is chosen.
 
     Raises:
-        RigError: fewer than a batch.
+        RigError: fewer than a batch, or none to hold out.
     """
+    if request.images < 10:
+        raise RigError(f"--images is {request.images}: give at least 10, of which two are held out.")
     kept = request.images - request.images // 5
     if request.batch > kept:
         raise RigError(
@@ -117,7 +117,7 @@ def _few_shot(builder: Builder) -> None:
 
 def _corrupted(builder: Builder) -> None:
     """Add the cells of table 5: corruptions of three severities, with 1 and 3 trained layers."""
-    request, experiment, kept = builder.request, builder.experiment, _kept(builder.request)
+    request, experiment, kept = builder.request, builder.experiment, kept_images(builder.request)
     for count in (1, 3):
         data = f"{request.network}, {count} trained layer{'s' if count > 1 else ''}"
         for column, severity in SEVERITIES.items():
@@ -136,7 +136,7 @@ def _corrupted(builder: Builder) -> None:
 
 def _ablation(builder: Builder) -> dict[str, Any]:
     """Add the cells of figures 2 and 5: a change of domain by linear probe; return the memory of figures 3 and 4."""
-    request, experiment, kept = builder.request, builder.experiment, _kept(builder.request)
+    request, experiment, kept = builder.request, builder.experiment, kept_images(builder.request)
     trained, not_run, (data,) = experiment.trained, dict[str, str](), request.data
     try:
         from_tflite8(build(request.network, 1), W8)

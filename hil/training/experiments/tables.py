@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from hil.training.experiments import elasticzo, fqt, pmt, qzo
+from hil.training.experiments import elasticzo, fqt, pmt, quzo, qzo
 from hil.training.experiments.builder import ExperimentRequest
 from hil.training.experiments.paper import paper
 from hil.training.experiments.table import PaperTable
 
-PLANS = {"elasticzo": elasticzo.table, "pmt": pmt.table, "qzo": qzo.table, "fqt": fqt.table}
+PLANS = {"elasticzo": elasticzo.table, "pmt": pmt.table, "qzo": qzo.table, "quzo": quzo.table, "fqt": fqt.table}
 
 
 def _made(name: str, experiment: str, request: ExperimentRequest) -> PaperTable:

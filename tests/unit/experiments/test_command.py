@@ -130,7 +130,7 @@ def test_what_is_refused(here: list[str], more: list[str], said: str, capsys: py
 
 def test_rates_are_of_the_tables_with_fp32(capsys: pytest.CaptureFixture) -> None:
     assert cli.main(["experiment", "elasticzo-r-max", "--rates=0.1"]) == 2
-    said = "--rates is an option of elasticzo-table1, elasticzo-table2, pmt-*, qzo-*, fqt-*, not of elasticzo-r-max"
+    said = "--rates is an option of elasticzo-table1, elasticzo-table2, pmt-*, qzo-*, quzo-*, fqt-*, not of elasticzo-r-max"
     assert said in capsys.readouterr().err
 
 

@@ -189,7 +189,7 @@ def test_the_board_repeats_the_beginning_only(tmp_path: Path) -> None:
         (["qzo-ood", "--tasks=3"], "--tasks is an option of qzo-few-shot, not of qzo-ood"),
         (
             ["qzo-few-shot", "--images=3"],
-            "--images is an option of pmt-*, qzo-ood, qzo-ablation, fqt-*, not of qzo-few-shot",
+            "--images is an option of pmt-*, qzo-ood, qzo-ablation, quzo-*, fqt-*, not of qzo-few-shot",
         ),
         (["qzo-few-shot", "--batch=3"], "--batch is given for qzo-few-shot"),
         (["qzo-few-shot", "--data=furniture-clouds"], "--data names furniture-clouds, which only the column fp32"),

@@ -73,7 +73,8 @@ class QuzoWeights:
         return drawn.reshape(self.values.shape)
 
     def _held(self, values: np.ndarray) -> np.ndarray:
-        return np.clip(values, -self.known.limit, self.known.limit).astype(np.int32)
+        held: np.ndarray = np.clip(values, -self.known.limit, self.known.limit).astype(np.int32)
+        return held
 
 
 class QuzoReference(NetworkReference):
