@@ -30,6 +30,7 @@ from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.reset import ResetAndPower
 from hil.standins.virtual.chip.synchronous import SynchronousFaults
 from hil.standins.virtual.chip.systick import SysTick
+from hil.standins.virtual.usb.wire import UsbFunction
 
 SLICE_INSTRUCTIONS = 2_000_000  # some 10 ms of wall time
 
@@ -298,6 +299,11 @@ class Chip(Machine):
     def serial(self) -> Uart:
         """The UART of the board's serial port."""
         raise NotImplementedError
+
+    @property
+    def usb(self) -> UsbFunction:
+        """The USB device controller of the board's connector; raise RigError if this chip has no model of it."""
+        raise RigError("this virtual chip has no USB controller; leave out --usb")
 
     def protect(self, level: int) -> None:
         """Protect the chip against debuggers, as an earlier owner may have; raise RigError if it has no such thing."""

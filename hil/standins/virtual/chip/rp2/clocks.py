@@ -1,4 +1,4 @@
-"""CLOCKS of RP2040 and RP2350: the reference, system and peripheral clocks (data sheets, 2.15 and 8.1).
+"""CLOCKS of RP2040 and RP2350: the reference, system, peripheral and USB clocks (data sheets, 2.15 and 8.1).
 
 The glitchless multiplexers of clk_ref and clk_sys switch at once. Faults are: a source that does not run, which would
 stop the chip; a change of an auxiliary source in use; and a clock above the chip's limit.
@@ -14,6 +14,8 @@ from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.rp2.apb import ApbBlock
 
 _AUXILIARY = ("pll_sys", "pll_usb", "rosc", "xosc")
+# By CLK_USB_CTRL.AUXSRC (RP2040: 2.15.7; RP2350: pico-sdk, clocks.h).
+_USB_SOURCES = ("pll_usb", "pll_sys", "rosc", "xosc")
 
 
 def clock_registers(name: str, at: int, control: str, divider: str, one: int) -> tuple[Register, ...]:
@@ -40,7 +42,7 @@ class RpClocks(ApbBlock):
         self._clock = clock
         self._source = sources
         self._changed = changed
-        self.on_write("CLK_REF_CTRL", "CLK_REF_DIV", "CLK_SYS_DIV", then=self.settle)
+        self.on_write("CLK_REF_CTRL", "CLK_REF_DIV", "CLK_SYS_DIV", "CLK_USB_DIV", then=self.settle)
 
     # frequencies in Hz
 
@@ -67,11 +69,19 @@ class RpClocks(ApbBlock):
         select = self.field("CLK_PERI_CTRL", "AUXSRC")
         return self.sys_hz() if select == 0 else self._auxiliary(select - 1)
 
+    def usb_hz(self) -> int:
+        """Return clk_usb in Hz, or 0 while it is off."""
+        if not self.field("CLK_USB_CTRL", "ENABLE"):
+            return 0
+        select = self.field("CLK_USB_CTRL", "AUXSRC")
+        hz = self._source(_USB_SOURCES[select]) if select < len(_USB_SOURCES) else 0
+        return self.divided("CLK_USB", hz)
+
     def _auxiliary(self, select: int) -> int:
         return self._source(_AUXILIARY[select]) if select < len(_AUXILIARY) else 0
 
     def uses(self, source: str) -> bool:
-        """Return whether clk_ref, clk_sys or a running clk_peri comes from a source."""
+        """Return whether clk_ref, clk_sys, or a running clk_peri or clk_usb comes from a source."""
         reference = (
             self.REFERENCES.index(source) == self.field("CLK_REF_CTRL", "SRC") if source in self.REFERENCES else 0
         )
@@ -79,7 +89,9 @@ class RpClocks(ApbBlock):
         system = self.field("CLK_SYS_CTRL", "SRC") and systems.get(self.field("CLK_SYS_CTRL", "AUXSRC")) == source
         select = self.field("CLK_PERI_CTRL", "AUXSRC")
         peripheral = self.field("CLK_PERI_CTRL", "ENABLE") and peripherals.get(select) == source
-        return bool(reference or system or peripheral)
+        select = self.field("CLK_USB_CTRL", "AUXSRC")
+        usb = self.field("CLK_USB_CTRL", "ENABLE") and dict(enumerate(_USB_SOURCES)).get(select) == source
+        return bool(reference or system or peripheral or usb)
 
     def settle(self) -> None:
         """Apply a change of a source or a setting; raise ModelFault if the chip would stop or a clock is too fast."""
@@ -115,6 +127,11 @@ class RpClocks(ApbBlock):
         if old & new & 1 << 11 and (old ^ new) & 0xE0:
             raise ModelFault("CLK_PERI_CTRL.AUXSRC changes while the clock is on, and glitches; clear ENABLE first")
         self._apply("CLK_PERI_CTRL", new)
+
+    def write_clk_usb_ctrl(self, old: int, new: int, _acting: int) -> None:
+        if old & new & 1 << 11 and (old ^ new) & 0xE0:
+            raise ModelFault("CLK_USB_CTRL.AUXSRC changes while the clock is on, and glitches; clear ENABLE first")
+        self._apply("CLK_USB_CTRL", new)
 
     def read_clk_ref_selected(self, _value: int) -> int:
         return 1 << self.field("CLK_REF_CTRL", "SRC")

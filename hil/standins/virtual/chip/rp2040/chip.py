@@ -2,7 +2,7 @@
 
 Source: RP2040 data sheet, 2.2 address map. A system reset by a debugger or by software resets only the core (2.4.2.9):
 peripherals and clocks keep their state, as on silicon. Core 1 waits in the boot ROM and is not executed. Accesses to
-peripherals without a model (PIO, USB, SPI, I2C, ADC, PWM, RTC, UART1, SYSCFG, BUSCTRL) fault.
+peripherals without a model (PIO, SPI, I2C, ADC, PWM, RTC, UART1, SYSCFG, BUSCTRL) fault.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M0
 
 from hil.standins.virtual.chip import core_registers as c
+from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m0plus import private_peripherals
-from hil.standins.virtual.chip.count import NOT_V6M
+from hil.standins.virtual.chip.count import NOT_V6M, Slot
 from hil.standins.virtual.chip.line_uart import LineWiring
 from hil.standins.virtual.chip.machine import Chip
 from hil.standins.virtual.chip.memories import PhysicalMemory
@@ -36,7 +37,9 @@ from hil.standins.virtual.chip.rp2040.oscillators import ROSC_HZ, Rp2040Rosc, Rp
 from hil.standins.virtual.chip.rp2040.resets import NAMES, STAGES
 from hil.standins.virtual.chip.rp2040.sio import BANK0_PADS, CTRL, QSPI_PADS, QSPI_PINS, STATUS, Sio
 from hil.standins.virtual.chip.rp2040.ssi import Ssi, XipControl
+from hil.standins.virtual.chip.rp2040.usb import UsbController, UsbWiring
 from hil.standins.virtual.chip.rp2040.watchdog import Rp2040Watchdog
+from hil.standins.virtual.chip.store_place import stores_to
 from hil.standins.virtual.chip.w25q import W25Q
 
 # 32 interrupt lines, of which the chip uses 26, and 2 bits of priority (2.4.5, 2.3.2).
@@ -56,11 +59,11 @@ MEMORIES = (
     PhysicalMemory("sram", 0x20000000, 264 * 1024),  # striped banks 0 to 3, and banks 4 and 5 at 0x20040000
 )
 PERIPHERALS = (
-    (0x40000000, 0x70000), (0x50000000, 0x4000), (0x14000000, 0x1000), (0x18000000, 0x1000), (0xD0000000, 0x1000),
-    (0xE0000000, 0x00100000),
+    (0x40000000, 0x70000), (0x50000000, 0x4000), (0x50100000, 0x1000), (0x50110000, 0x4000), (0x14000000, 0x1000),
+    (0x18000000, 0x1000), (0xD0000000, 0x1000), (0xE0000000, 0x00100000),
 )  # fmt: skip
 _NAMES = tuple(f"GPIO{i}" for i in range(PINS))
-TIMER_IRQ, DMA_IRQ, UART0_IRQ, TX_PIN, RX_PIN = 0, 11, 20, 0, 1
+TIMER_IRQ, USB_IRQ, DMA_IRQ, UART0_IRQ, TX_PIN, RX_PIN = 0, 5, 11, 20, 0, 1
 DREQ_UART0_RX, UART0 = 21, 0x40034000  # (2.5.3.1)
 
 
@@ -134,11 +137,15 @@ class Rp2040(Chip):
             log,
         )  # fmt: skip
         self.uart0 = Pl011("UART0", UART0, self.clock, wiring, self.dma, DREQ_UART0_RX)
+        self.usb_controller = UsbController(UsbWiring(
+            self.clocks.usb_hz, self._usb_settle, self._store_time, lambda high: self.nvic.set_line(USB_IRQ, high),
+            lambda: self.powered,
+        ))  # fmt: skip
         sysinfo = SysInfo("SYSINFO", 0x40000000)
         self.resets = Resets(0x4000C000, NAMES, {
             "IO_BANK0": self.bank, "IO_QSPI": self.qspi_bank, "PADS_BANK0": self.pads, "PADS_QSPI": self.qspi_pads,
             "PLL_SYS": self.pll_sys, "PLL_USB": self.pll_usb, "SYSINFO": sysinfo, "TIMER": self.timer,
-            "UART0": self.uart0, "DMA": self.dma,
+            "UART0": self.uart0, "DMA": self.dma, "USBCTRL": self.usb_controller,
         })  # fmt: skip
         self._always: list[ApbBlock] = [
             self.rosc, self.xosc, self.clocks, Psm(0x40010000, STAGES), Regulator("VREG", 0x40064000), self.watchdog,
@@ -147,7 +154,7 @@ class Rp2040(Chip):
             self.bus.attach(block, 0x1000)
             for number in (1, 2, 3):
                 self.bus.attach(Alias(block, number), 0x1000)
-        for target in (self.sio, self.ssi, self.xip_control):
+        for target in (self.sio, self.ssi, self.xip_control, self.usb_controller.memory):
             self.bus.attach(target, 0x1000)
         self.sources += [self.timer, self.uart0]
         self._rom = rom.Rp2040BootRom(self, self.flash, self.ssi)
@@ -163,6 +170,10 @@ class Rp2040(Chip):
     @property
     def serial(self) -> Pl011:
         return self.uart0
+
+    @property
+    def usb(self) -> UsbController:
+        return self.usb_controller
 
     def _uses(self, source: str) -> bool:
         """Return whether a clock comes from a source; the PLLs are made before the clocks."""
@@ -202,6 +213,21 @@ class Rp2040(Chip):
         self.pads = Pads("PADS_BANK0", 0x4001C000, BANK0_PADS, PAD, lambda: self.sio.drive())
         self.qspi_pads = Pads("PADS_QSPI", 0x40020000, QSPI_PADS, PAD, lambda: None)
         self.sio = Sio(self.bank, self.pads, lambda pin, level: on_pin("GP", pin, level, self.clock.now))
+
+    def _usb_settle(self) -> int:
+        """Return a cycle of clk_usb in whole cycles of clk_sys [ps]; 0 for a debugger, which is far slower."""
+        usb, system = self.clocks.usb_hz(), self.clock.hz
+        return -(-system // usb) * PS_PER_S // system if usb and not self.bus.debugger else 0
+
+    def _store_time(self, address: int, latest: bool) -> int:
+        """Return when the present store to an address happens [ps]: also inside a block, which counts as a whole."""
+        now, state = self.clock.now, self.core.state
+        code = self.core.peek(state[Slot.BLOCK], state[Slot.BLOCK_SIZE]) if state[Slot.BLOCK_SIZE] else b""
+        places = stores_to(address, code, lambda number: self.core.get(c.SP if number == 13 else c.R[number]))
+        if not places:
+            return now
+        after = state[Slot.BLOCK_COUNT] - places[-1 if latest else 0]
+        return now - after * PS_PER_S // self.clock.hz
 
     def _uart0_pins(self) -> tuple[bool, bool]:
         receives = self.bank.function(RX_PIN) == FUNC_UART and self.pads.receives(RX_PIN)

@@ -43,7 +43,7 @@ class Rp2040Clocks(RpClocks):
     )  # fmt: skip
 
     def divided(self, name: str, hz: int) -> int:
-        if name == "CLK_REF":
-            return hz // (self.field("CLK_REF_DIV", "INT") or 4)
+        if name != "CLK_SYS":
+            return hz // (self.field(f"{name}_DIV", "INT") or 4)
         divider = self.value["CLK_SYS_DIV"]
         return hz * 256 // (divider if divider >> 8 else divider | 1 << 24)
