@@ -38,6 +38,13 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--flash", type=Path, help="file that keeps the flash between runs (default: erased flash)")
     parser.add_argument(
+        "--usb",
+        type=Path,
+        metavar="FOLDER",
+        help="plug the board's USB cable in: its serial port appears as links in FOLDER, as below /dev/serial, and is "
+        "the `serial` of the endpoints instead of the UART",
+    )
+    parser.add_argument(
         "--leashed", action="store_true", help="end when standard input closes, for example when the parent ends"
     )
     parser.add_argument(
@@ -71,8 +78,8 @@ def _serve(options: argparse.Namespace) -> int:
     sys.setswitchinterval(0.0005)
     if options.leashed:
         threading.Thread(target=_await_end_of_input, args=(end,), daemon=True).start()
-    wanted = Wanted(options.board, options.meter, options.seed, options.flash, injections)
-    board = VirtualBoard(wanted, Symbols(options.elf), _log, lambda record: _print({"fault": record}))
+    wanted = Wanted(options.board, options.meter, options.seed, options.flash, injections, options.usb)
+    board = VirtualBoard(wanted, Symbols(options.elf), _log, _print)
     endpoints = board.start()
     _print(endpoints | {"pid": os.getpid()})
     if not options.leashed:
@@ -82,6 +89,7 @@ def _serve(options: argparse.Namespace) -> int:
             print(f"bench-server: the chip's thread has ended: {board.failed!r}", file=sys.stderr)
             os._exit(3)  # the thread may hold its lock, so an orderly end could wait forever
     board.keep_flash()
+    board.remove_ports()
     sys.stderr.flush()
     os._exit(0)  # only sockets and daemon threads are left; to stop their servers takes a second
 

@@ -33,6 +33,8 @@ from hil.standins.virtual.runner import ChipRunner
 from hil.standins.virtual.serial_line import VirtualSerialLine
 from hil.standins.virtual.symbols import Symbols
 from hil.standins.virtual.uart import SerialPort
+from hil.standins.virtual.usb.serial_ports import SerialPorts
+from hil.standins.virtual.usb.session import UsbSession
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Wanted:
         seed: seed of SRAM contents, unique id, meter errors and noise.
         flash: file that keeps the flash contents between runs, or None.
         injections: faults for the project's own tests.
+        usb: folder for the links to the serial port of the board's USB connector; None if no cable is plugged in.
     """
 
     board: str
@@ -52,6 +55,7 @@ class Wanted:
     seed: int
     flash: Path | None
     injections: list[Injection]
+    usb: Path | None = None
 
 
 class VirtualBoard:
@@ -61,7 +65,8 @@ class VirtualBoard:
         wanted: which board.
         symbols: names of addresses in messages.
         log: receives one line for each event, from any thread.
-        report: receives the record of each chip fault once.
+        report: receives a record of each chip fault once, as `fault`, and of each USB serial port that appears, as
+            `usb`, or None there when it is gone.
 
     Raises:
         RigError: the board or the meter does not exist as a virtual one.
@@ -79,6 +84,10 @@ class VirtualBoard:
         self._chip = self._model.build(np.random.default_rng(wanted.seed), self._line.take, self._note_edge, log)
         self._line.connect(self._chip.serial, self._chip.clock)
         self._chip.sources.insert(0, self._line)
+        self._ports: SerialPorts | None = None
+        self._usb: UsbSession | None = None
+        if wanted.usb is not None:
+            self._plug_usb(wanted.usb)
         self._chip.hazards.place = partial(place_in, symbols)
         schedule(self._chip, wanted.injections, log)
         self._load_flash()
@@ -116,7 +125,7 @@ class VirtualBoard:
             "probe_uid": self._probe.unique_id, "target": self._board.pyocd_target, "serial": self._port.path,
             "meter": self._meter.resource, "meter_model": self._meter_model, "supply": self._power.resource,
             "coverage": f"127.0.0.1:{self._coverage.port}",
-        }  # fmt: skip
+        } | self._usb_endpoints()  # fmt: skip
 
     @property
     def failed(self) -> BaseException | None:
@@ -131,6 +140,12 @@ class VirtualBoard:
         self._power.close()
         self._coverage.close()
         self._port.close()
+        self.remove_ports()
+
+    def remove_ports(self) -> None:
+        """Remove the links to the USB serial port."""
+        if self._ports is not None:
+            self._ports.remove_links()
 
     def keep_flash(self) -> None:
         """Stop the chip and write its flash to the flash file, if there is one."""
@@ -139,6 +154,20 @@ class VirtualBoard:
             self._chip.show_main()
             self._flash_file.write_bytes(self._chip.contents.tobytes())
             cells_file(self._flash_file).write_text(json.dumps(self._chip.flash_cells.as_json()))
+
+    def _plug_usb(self, folder: Path) -> None:
+        """Plug the board's USB cable into this computer."""
+        self._ports = SerialPorts(
+            folder.absolute(), lambda: self._runner.notify(), lambda port: self._report({"usb": port})
+        )
+        chip = self._chip
+        self._usb = UsbSession(chip.clock, chip.usb, chip.core.break_soon, self._ports, self._log)
+        chip.sources.insert(0, self._usb)
+        self._usb.plug()
+
+    def _usb_endpoints(self) -> dict[str, object]:
+        """Return the endpoints with a USB cable, whose serial port takes the place of the UART."""
+        return {} if self._ports is None else {"serial": str(self._ports.by_path), "uart": self._port.path}
 
     def _load_flash(self) -> None:
         if self._flash_file is None or not self._flash_file.exists():
@@ -171,6 +200,8 @@ class VirtualBoard:
         with self._runner.paused() as machine:
             machine.switch(on, self._rng)
             self._line.drop_unreceived()
+            if self._usb is not None:
+                self._usb.power_switched(machine.clock.now)
         self._log(f"the supply is switched {'on' if on else 'off'}")
 
     def _time(self) -> int:
@@ -190,7 +221,7 @@ class VirtualBoard:
         self._line.flush()
         fault = self._chip.fault
         if fault is not None and fault is not self._reported:
-            self._report(fault_record(self._chip, fault, self._symbols))
+            self._report({"fault": fault_record(self._chip, fault, self._symbols)})
         self._reported = fault
 
 
