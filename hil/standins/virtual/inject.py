@@ -29,6 +29,8 @@ FORMS = {
     "supply_fails": "ADDRESS:SIZE:TIMES:BACK",
     "uart_slow": "PERMILLE", "clock_slow": "PERMILLE", "ram_stuck": "ADDR:BIT", "marker_stuck": "LEVEL",
     "locked": "LEVEL",
+    "usb_rough": "TIMES", "usb_lose": "EVERY", "usb_reset": "BYTES", "usb_unplug": "BYTES:SECONDS",
+    "usb_suspend": "BYTES:SECONDS",
 }  # fmt: skip
 LOOK = 1000  # instructions between two samples of PC; `supply_fails` counts the samples inside its function
 
@@ -48,7 +50,7 @@ def parse_injection(text: str) -> Injection:
         known = ", ".join(f"{name}:{form}" for name, form in FORMS.items())
         raise RigError(f"--inject {text} is not one of {known}")
     try:
-        seconds = kind.endswith("_delay")
+        seconds = FORMS[kind].endswith("SECONDS")
         numbers = tuple(number(r) if seconds and i == 1 else whole_number(r, 0) for i, r in enumerate(rest))
     except ValueError as error:
         raise RigError(f"--inject {text}: {error}; write {kind}:{FORMS[kind]} with numbers") from error

@@ -33,6 +33,7 @@ from hil.standins.virtual.runner import ChipRunner
 from hil.standins.virtual.serial_line import VirtualSerialLine
 from hil.standins.virtual.symbols import Symbols
 from hil.standins.virtual.uart import SerialPort
+from hil.standins.virtual.usb.bad_host import UsbFaults
 from hil.standins.virtual.usb.serial_ports import SerialPorts
 from hil.standins.virtual.usb.session import UsbSession
 
@@ -86,8 +87,10 @@ class VirtualBoard:
         self._chip.sources.insert(0, self._line)
         self._ports: SerialPorts | None = None
         self._usb: UsbSession | None = None
+        if wanted.usb is None and any(one.kind.startswith("usb_") for one in wanted.injections):
+            raise RigError("a fault of USB is injected, but no cable is plugged in; add --usb FOLDER")
         if wanted.usb is not None:
-            self._plug_usb(wanted.usb)
+            self._plug_usb(wanted.usb, wanted.injections)
         self._chip.hazards.place = partial(place_in, symbols)
         schedule(self._chip, wanted.injections, log)
         self._load_flash()
@@ -155,14 +158,14 @@ class VirtualBoard:
             self._flash_file.write_bytes(self._chip.contents.tobytes())
             cells_file(self._flash_file).write_text(json.dumps(self._chip.flash_cells.as_json()))
 
-    def _plug_usb(self, folder: Path) -> None:
+    def _plug_usb(self, folder: Path, injections: list[Injection]) -> None:
         """Plug the board's USB cable into this computer."""
         self._ports = SerialPorts(
             folder.absolute(), lambda: self._runner.notify(), lambda port: self._report({"usb": port})
         )
         chip = self._chip
         self._usb = UsbSession(chip.clock, chip.usb, chip.core.break_soon, self._ports, self._log)
-        chip.sources.insert(0, self._usb)
+        chip.sources[:0] = [self._usb, UsbFaults(self._usb, chip.clock, injections, self._log)]
         self._usb.plug()
 
     def _usb_endpoints(self) -> dict[str, object]:

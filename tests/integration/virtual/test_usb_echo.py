@@ -38,12 +38,13 @@ def built(folder: Path, name: str = "echo", stream: int = 0) -> bytes:
 class Desk(Computer):
     """A computer with a Pico that runs firmware."""
 
-    def __init__(self, flash: bytes) -> None:
+    def __init__(self, flash: bytes, rough: int = 0, loses_every: int = 0) -> None:
         super().__init__(DeviceOfRegisters())
         self.pico = Pico()
         chip = self.pico.chip
         self.session = UsbSession(chip.clock, chip.usb, chip.core.break_soon, self, self.log.append)
         chip.sources.insert(0, self.session)
+        self.session.rough, self.session.host.loses_every = rough, loses_every
         self.session.plug()
         self.pico.load(flash)
         self.pico.run(300_000)
@@ -53,8 +54,9 @@ class Desk(Computer):
         return self.pico.chip.clock.now / PS_PER_S
 
 
-def test_firmware_is_enumerated_and_sends_every_byte_back(tmp_path: Path) -> None:
-    desk = Desk(built(tmp_path))
+@pytest.mark.parametrize(("rough", "loses_every"), [(0, 0), (1, 0), (0, 5)])
+def test_firmware_is_enumerated_and_sends_every_byte_back(tmp_path: Path, rough: int, loses_every: int) -> None:
+    desk = Desk(built(tmp_path), rough, loses_every)
     assert desk.session.device is not None and desk.session.device.strings[2] == "E660C0D1C7654321", desk.log
     desk.terminal.is_open = True
     desk.terminal.waiting += DATA
@@ -131,8 +133,14 @@ def echo(path: str, data: bytes) -> None:
         assert back == data
 
 
-def test_a_chip_without_a_model_of_its_controller_says_so() -> None:
-    done = subprocess.run(
-        ["hil", "bench-server", "--board", "stm32h7b3", "--usb", "x"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2 and "has no USB controller; leave out --usb" in done.stderr
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["stm32h7b3", "--usb", "x"], "has no USB controller; leave out --usb"),
+        (["rp2040", "--inject", "usb_reset:5"], "no cable is plugged in; add --usb FOLDER"),
+    ],
+)
+def test_what_a_virtual_board_cannot_do_with_usb_is_one_sentence(options: list[str], why: str) -> None:
+    command = ["hil", "bench-server", "--board", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and why in done.stderr

@@ -128,7 +128,8 @@ def test_a_host_sees_the_device_only_when_all_is_set(
 
 def test_without_48_mhz_there_is_no_device(device: DeviceOfRegisters) -> None:
     device.wires.usb_hz = 47_000_000
-    assert "clk_usb is 47000000 Hz" in device.usb.why_unseen()
+    device.usb.clock_changed()
+    assert not device.usb.pulls_up and "clk_usb is 47000000 Hz" in device.usb.why_unseen()
 
 
 # the rule of AVAILABLE

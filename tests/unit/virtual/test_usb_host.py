@@ -11,7 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.standins.virtual.chip.clock import PS_PER_S
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.inject import parse_injection
 from hil.standins.virtual.usb import control as c
+from hil.standins.virtual.usb.bad_host import UsbFaults
 from hil.standins.virtual.usb.control import Setup
 from hil.standins.virtual.usb.enumeration import check_halt
 from hil.standins.virtual.usb.steps import MS, BusReset, Pause, Program, Sleep, Transaction
@@ -496,3 +499,92 @@ def test_an_out_packet_is_repeated_until_there_is_room() -> None:
     device.listen()
     step(computer)
     assert len(device.received) == 192 and BULK_OUT == 2
+
+
+# a host that is not well
+
+
+def roughly(device: DeviceOfRegisters) -> Computer:
+    computer = Computer(device)
+    computer.session.rough = 2
+    device.start()
+    computer.session.plug()
+    computer.run(10**14)
+    return computer
+
+
+def test_a_device_survives_a_rough_host() -> None:
+    computer = roughly(DeviceOfRegisters())
+    assert computer.session.complaints == [] and computer.session.device is not None
+    assert len([1 for _, request, *_ in computer.device.requests if request == 6]) > 40
+
+
+def test_a_device_that_does_not_end_a_transfer_at_a_setup_does_not_survive_it() -> None:
+    device = DeviceOfRegisters()
+    stop = device._stop_ep0
+
+    def only_the_host_s_data() -> None:
+        if not device.half_of(0x80, 0) & 1 << 10:
+            stop()
+
+    device._stop_ep0 = only_the_host_s_data  # type: ignore[method-assign]
+    try:
+        assert roughly(device).session.complaints
+    except ModelFault as fault:
+        assert "while it is AVAILABLE" in str(fault)
+
+
+def test_a_device_that_takes_its_address_without_the_status_stage_does_not_survive_it() -> None:
+    device = DeviceOfRegisters()
+    act = device._act
+
+    def at_once(kind: int, request: int, value: int, index: int) -> bool:
+        if (kind, request) == (0, 5):
+            device.write(0, value)
+        return act(kind, request, value, index)
+
+    device._act = at_once  # type: ignore[method-assign]
+    assert "gets no answer, three times" in roughly(device).session.complaints[0]
+
+
+@pytest.mark.parametrize("every", [2, 3, 7, 20])
+@pytest.mark.parametrize("double", [False, True])
+def test_lost_packets_and_handshakes_lose_and_double_no_byte(every: int, double: bool) -> None:
+    device = DeviceOfRegisters(double=double)
+    computer = Computer(device)
+    computer.session.host.loses_every = every
+    device.start()
+    computer.session.plug()
+    computer.run(10**14)
+    computer.terminal.is_open = True
+    step(computer)
+    computer.terminal.waiting += PATTERN[:6000]
+    device.send(PATTERN[:6001])
+    step(computer, 10**14)
+    assert device.received == PATTERN[:6000] and computer.terminal.given == PATTERN[:6001]
+    assert computer.session.complaints == []
+
+
+@pytest.mark.parametrize("spec", ["usb_reset:3000", "usb_unplug:3000:0.5", "usb_suspend:3000:0.1"])
+def test_injected_faults_of_the_cable_come_once_and_after_so_many_bytes(spec: str) -> None:
+    computer = plugged()
+    log: list[str] = []
+    faults = UsbFaults(computer.session, computer.device.clock, [parse_injection(spec)], log.append)
+    update, upcoming = computer.session.update, computer.session.next_event
+
+    def both(now: int) -> None:
+        faults.update(now)
+        update(now)
+
+    computer.session.update = both  # type: ignore[method-assign]
+    computer.session.next_event = lambda: min(  # type: ignore[method-assign]
+        (at for at in (upcoming(), faults.next_event()) if at is not None), default=None
+    )
+    computer.device.send(PATTERN)
+    step(computer, 10**14)
+    assert log == [f"injected: {spec.split(':')[0]} after 3000 bytes"]
+    assert computer.session.device is not None and computer.session.complaints == []
+    if spec.startswith("usb_suspend"):
+        assert computer.terminal.given == PATTERN and computer.vanished == 0
+    else:
+        assert len(computer.appeared) == 2 and PATTERN.startswith(bytes(computer.terminal.given[:1500]))

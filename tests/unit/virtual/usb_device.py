@@ -72,6 +72,7 @@ class DeviceOfRegisters:
         self.states: list[int] = []
         self.outgoing = bytearray()
         self.flush = False  # whether a packet without bytes is due
+        self.wait: Callable[[], None] = lambda: None  # lets bus time pass
         self._forget()
 
     def _drive(self, level: bool) -> None:
@@ -158,8 +159,13 @@ class DeviceOfRegisters:
                 self.clear(BUFF_STATUS, 1 << bit)
                 self._done(bit >> 1 | (0 if bit & 1 else 0x80), half)
 
+    def _abort(self, bits: int) -> None:
+        self.write(ABORT, bits)
+        while self.read(ABORT_DONE) & bits != bits:
+            self.wait()
+
     def _stop_ep0(self) -> None:
-        self.write(ABORT, 3)
+        self._abort(3)
         for endpoint in (0x00, 0x80):
             self.usb.memory.write(self.control_at(endpoint), 4, 0)
         self.write(ABORT, 0)
@@ -259,8 +265,7 @@ class DeviceOfRegisters:
     def _halt(self, endpoint: int, on: bool) -> None:
         (self.halted.add if on else self.halted.discard)(endpoint)
         bit = 1 << (2 * (endpoint & 0xF) + (0 if endpoint & 0x80 else 1))
-        self.write(ABORT, bit)
-        assert self.read(ABORT_DONE) & bit
+        self._abort(bit)
         self.usb.memory.write(self.control_at(endpoint), 4, 1 << 11 if on else 0)
         self.fresh.add(endpoint)
         self.write(ABORT, 0)
@@ -359,6 +364,11 @@ class Computer:
         self.vanished = 0
         self.log: list[str] = []
         self.session = UsbSession(device.clock, device.usb, lambda: None, self, self.log.append)
+        device.wait = self._microsecond
+
+    def _microsecond(self) -> None:
+        self.device.clock.wait_until(self.device.clock.now + 10**6)
+        self.session.update(self.device.clock.now)
 
     def appear(self, device: Device) -> Terminal:
         self.appeared.append(device)
@@ -376,7 +386,7 @@ class Computer:
                 return
             self.device.clock.wait_until(due)
             self.session.update(self.device.clock.now)
-            if self.device.wires.level:
+            while self.device.wires.level:
                 self.device.clock.wait_until(self.device.clock.now + self.slow_ps)
                 self.session.update(self.device.clock.now)
                 self.device.service()

@@ -52,22 +52,26 @@ def begin(setup: Setup) -> Program[None]:
         raise Unfit(f"{setup}: the setup packet gets {told(answer)}, not ACK")
 
 
-def read(setup: Setup, max_packet: int, loses: int = 0) -> Program[bytes]:
+def read(setup: Setup, max_packet: int) -> Program[bytes]:
     """A transfer with data to the host.
 
     Args:
         setup: the request.
         max_packet: bMaxPacketSize0.
-        loses: data packets that the host loses in each transaction.
 
     Raises:
         Stalled: the device stalls.
         Unfit: it does what is forbidden.
     """
     yield from begin(setup)
+    return (yield from read_on(setup, max_packet))
+
+
+def read_on(setup: Setup, max_packet: int) -> Program[bytes]:
+    """The data and status stages of `read`."""
     data, toggle = b"", 1
     while len(data) < setup.length:
-        packet = yield Transaction(Token.IN, 0, within_ps=DATA_PS, loses=loses)
+        packet = yield Transaction(Token.IN, 0, within_ps=DATA_PS)
         if packet is Handshake.STALL:
             raise Stalled(str(setup))
         if not isinstance(packet, Packet):

@@ -40,7 +40,6 @@ class Channel:
     parked: bool = False  # the device answered NAK, and has not changed since
     asked_in: int = -1  # number of the frame since the start in which it was asked last
     silences: int = 0
-    lost: int = 0
 
 
 class UsbHost:
@@ -56,6 +55,8 @@ class UsbHost:
         address: address that tokens are sent to.
         carried: bytes of data that were carried and acknowledged since the start, by direction.
         naks: how often the device answered NAK.
+        loses_every: of so many data packets of other endpoints than 0 one is lost, that of the device or its
+            acknowledgement; 0: none is.
     """
 
     def __init__(
@@ -64,7 +65,8 @@ class UsbHost:
         self._clock, self._function, self._break_soon, self._plugged = clock, function, break_soon, plugged
         self.address = 0
         self.carried = {Token.IN: 0, Token.OUT: 0}
-        self.naks = 0
+        self.naks = self.loses_every = 0
+        self._data_packets = 0
         self._began = clock.now
         self._cable = self._present = self._changed_since = False
         self._channels: list[Channel] = []
@@ -244,7 +246,7 @@ class UsbHost:
 
     def _go_on(self, channel: Channel, outcome: Outcome, now: int) -> None:
         """Give a program the outcome of its step, and take its next one."""
-        channel.until, channel.parked, channel.silences, channel.lost = None, False, 0, 0
+        channel.until, channel.parked, channel.silences = None, False, 0
         channel.since = now
         try:
             channel.step = step = channel.program.send(outcome)
@@ -313,20 +315,24 @@ class UsbHost:
         self._free_at = now + bus_ps(size)
         self._running, self._stale = (channel, step, answer), False
 
+    def _is_lost(self, step: Transaction) -> bool:
+        self._data_packets += step.endpoint != 0
+        return bool(step.endpoint and self.loses_every) and self._data_packets % self.loses_every == 0
+
     def _end(self, now: int) -> None:
         """End the transaction that is on the bus."""
         assert self._running is not None
         (channel, step, answer), self._running = self._running, None
         if step.packet is not None:
             answer = self._function.data(step.packet)
+            if answer is Handshake.ACK and self._is_lost(step):
+                return  # and so the packet is sent once more, with the same toggle (8.6.4)
             if answer is Handshake.ACK and step.kind is Token.OUT:
                 self.carried[Token.OUT] += len(step.packet.data)
         elif isinstance(answer, Packet):
-            lost = channel.lost < step.loses
-            channel.lost += lost
+            lost = self._is_lost(step)
             self._function.handshake(not lost)
             if lost:
-                channel.silences = 0
                 return
             self.carried[Token.IN] += len(answer.data)
         if answer is None:

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Protocol
 
 from hil.standins.virtual.chip.clock import Clock
+from hil.standins.virtual.usb.bad_host import handle_roughly
 from hil.standins.virtual.usb.cdc import AcmPort, Terminal
 from hil.standins.virtual.usb.control import Stalled, Unfit
 from hil.standins.virtual.usb.enumeration import DEBOUNCE_PS, Device, enumerate_device
 from hil.standins.virtual.usb.host import UsbHost
-from hil.standins.virtual.usb.steps import Pause, Program
+from hil.standins.virtual.usb.steps import Pause, Program, Sleep
 from hil.standins.virtual.usb.wire import UsbFunction
 
 _TRIES = 3
@@ -41,6 +42,7 @@ class UsbSession:
     Attributes:
         device: the enumerated device, or None.
         complaints: what the devices did that USB 2.0 or the CDC class forbids, one sentence each.
+        rough: how often a new device is handled roughly before it is enumerated (`bad_host`).
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class UsbSession:
         self.device: Device | None = None
         self.complaints: list[str] = []
         self._port: AcmPort | None = None
-        self._address = 0
+        self._address = self.rough = 0
 
     @property
     def port(self) -> AcmPort | None:
@@ -73,6 +75,10 @@ class UsbSession:
         self._forget()
         self.host.stop_all()
         self.host.start(self._enumerate())
+
+    def sleep(self, ps: int) -> None:
+        """Send no frames for some time, so that the device is suspended; then resume it."""
+        self.host.start(_sleep(ps))
 
     def update(self, now: int) -> None:
         if self._port is not None:
@@ -105,6 +111,8 @@ class UsbSession:
         for _ in range(_TRIES):
             self._address = self._address % _ADDRESSES + 1
             try:
+                for _ in range(self.rough):
+                    yield from handle_roughly(self.host)
                 device = yield from enumerate_device(self.host, self._address)
             except Stalled as stalled:
                 self.complain(f"{stalled} is stalled")
@@ -117,3 +125,7 @@ class UsbSession:
                     self._port = AcmPort(self.host, device, device.port, self._ports.appear(device), self.complain)
                 return
         self._log(f"usb: the device is not enumerated after {_TRIES} tries")
+
+
+def _sleep(ps: int) -> Program[None]:
+    yield Sleep(ps)

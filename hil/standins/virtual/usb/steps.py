@@ -31,7 +31,6 @@ class Transaction:
         within_ps: time after which the host gives up [ps]; None for never.
         frames: a frame in which the endpoint is asked, and the next one so many frames later; 0 as often as there is
             room.
-        loses: how many data packets of the device the host loses, so that it does not acknowledge them.
     """
 
     kind: Token
@@ -39,7 +38,6 @@ class Transaction:
     packet: Packet | None = None
     within_ps: int | None = None
     frames: int = 0
-    loses: int = 0
 
 
 @dataclass(frozen=True)

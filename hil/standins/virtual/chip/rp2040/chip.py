@@ -238,6 +238,7 @@ class Rp2040(Chip):
     def _clocks_changed(self) -> None:
         self.systick.frequency_changed()
         self.uart0.clock_changed()
+        self.usb_controller.clock_changed()
         self._tick_changed()
         self._window_changed()
 

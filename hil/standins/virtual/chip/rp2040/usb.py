@@ -21,7 +21,12 @@ _ALL = "BITS:0-31"
 # Bits of SIE_STATUS, and the interrupt that each raises (INTR in usb.h).
 BUS_RESET, CONNECTED, RESUME, SUSPENDED, VBUS_DETECTED = 1 << 19, 1 << 16, 1 << 11, 1 << 4, 1 << 0
 LINE_J = 1 << 2
-_RAISED = {18: 3, 31: 5, 27: 6, 26: 7, 25: 8, 24: 9, 29: 10, 0: 11, 19: 12, 11: 15, 17: 16}
+_RAISED = tuple(
+    (1 << bit, 1 << raised)
+    for bit, raised in (
+        (18, 3), (31, 5), (27, 6), (26, 7), (25, 8), (24, 9), (29, 10), (0, 11), (19, 12), (11, 15), (17, 16)
+    )
+)  # fmt: skip
 BUFF_STATUS_INT, CONN_DIS_INT, SUSPEND_INT = 1 << 4, 1 << 13, 1 << 14
 SOF_INT, ABORT_DONE_INT, STALL_NAK_INT = 1 << 17, 1 << 18, 1 << 19
 _INTERRUPTS = (
@@ -94,20 +99,29 @@ class UsbController(ApbBlock):
         self._bus: UsbBus | None = None
         self.memory = ram.UsbRam(self._held, wiring.store_time, wiring.settle, self._changed)
         self._sie = Sie(self.memory, self)
-        self._in_reset = self._suspended = False
+        self._in_reset = self._suspended = self._pulls_up = False
         self._seen_frame = -1  # number of the frame that SOF_RD has shown
         self._latched = 0  # interrupts of changes, until they are cleared
-        self.on_write("MAIN_CTRL", "USB_MUXING", "USB_PWR", "EP_STALL_ARM", then=self._changed)
-        self.on_write("INTE", "INTF", then=self._changed)
+        self.on_write("MAIN_CTRL", "USB_MUXING", "USB_PWR", then=self._registers_changed)
+        self.on_write("EP_STALL_ARM", "INTE", "INTF", then=self._changed)
 
     def reset(self) -> None:
         super().reset()
         self._latched, self._suspended = 0, False
         self._sie.reset()
-        self._changed()
+        self._registers_changed()
 
     def _held(self) -> str:
         return "" if self.clocked else self.off.format(self.clock_name)
+
+    def _registers_changed(self) -> None:
+        self._pulls_up = not self.why_unseen()
+        self._changed()
+
+    def clock_changed(self) -> None:
+        """Apply a change of clk_usb."""
+        if (not self.why_unseen()) != self._pulls_up:
+            self._registers_changed()
 
     def _changed(self) -> None:
         self._refresh()
@@ -123,12 +137,10 @@ class UsbController(ApbBlock):
 
     @property
     def pulls_up(self) -> bool:
-        return not self.why_unseen()
+        return self._pulls_up and self._wiring.powered()
 
     def why_unseen(self) -> str:
         """Return why a host does not see this device now, or an empty text."""
-        if not self._wiring.powered() or not self.clocked:
-            return "the controller has no power or is held in reset"
         if not self.field("SIE_CTRL", "PULLUP_EN"):
             return "SIE_CTRL.PULLUP_EN is 0"
         if self._wiring.usb_hz() != USB_HZ:
@@ -223,7 +235,7 @@ class UsbController(ApbBlock):
 
     def _raw(self) -> int:
         status, value = self.read_sie_status(self.value["SIE_STATUS"]), self.value
-        raw = self._latched | sum(1 << to for bit, to in _RAISED.items() if status >> bit & 1)
+        raw = self._latched | sum(raised for bit, raised in _RAISED if status & bit)
         raw |= BUFF_STATUS_INT if any(self._sie.done) else 0
         raw |= ABORT_DONE_INT if value["EP_ABORT_DONE"] else 0
         raw |= STALL_NAK_INT if value["EP_STATUS_STALL_NAK"] else 0
@@ -257,7 +269,7 @@ class UsbController(ApbBlock):
         self.value["SIE_CTRL"] = new
         if acting and self._suspended and self._bus is not None:
             self._bus.wake_up()
-        self._changed()
+        self._registers_changed()
 
     def read_sie_status(self, value: int) -> int:
         """Return SIE_STATUS with the levels of the cable."""

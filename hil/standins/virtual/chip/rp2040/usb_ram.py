@@ -51,6 +51,7 @@ class UsbRam:
         self._held, self._now, self._settle, self._changed = held, now, settle, changed
         self._written_at: dict[tuple[int, int], int] = {}  # when the other bits of a half were last changed
         self._given: dict[int, str] = {}  # granules of IN buffers that the controller has
+        self._granules: dict[tuple[int, int], int] = {}  # the same by index and half
 
     # the processor
 
@@ -77,7 +78,8 @@ class UsbRam:
         elif at >= CONTROL:
             self._check_control(at, new)
         self.bytes[at : at + 4] = word
-        self._find_given()
+        if at >= CONTROL:
+            self._note_given((at - BUFFERS) // 4 if at >= BUFFERS else (at - CONTROL) // 4 + 2)
         self._changed()
 
     def _check(self, access: str, offset: int, size: int) -> None:
@@ -125,13 +127,17 @@ class UsbRam:
         if others:
             self._written_at[index, half] = self._now(BASE + offset, False)
 
-    def _find_given(self) -> None:
-        self._given.clear()
-        for index in range(0, 2 * ENDPOINTS, 2):
-            for half in (0, 1):
-                bits = self.half(index, half)
-                if bits & AVAILABLE and bits & LENGTH and (half == 0 or self.is_double(index)):
-                    self._given[self.place(index, half) // LINE] = name_of(index)
+    def _note_given(self, index: int) -> None:
+        """Note which buffers of an endpoint that sends the controller has now."""
+        if index & 1:
+            return
+        for half in (0, 1):
+            old, bits = self._granules.pop((index, half), None), self.half(index, half)
+            if old is not None:
+                self._given.pop(old, None)
+            if bits & AVAILABLE and bits & LENGTH and (half == 0 or self.is_double(index)):
+                self._granules[index, half] = granule = self.place(index, half) // LINE
+                self._given[granule] = name_of(index)
 
     # the controller
 
@@ -154,7 +160,7 @@ class UsbRam:
         """Write back the status of one buffer."""
         at = BUFFERS + 4 * index + 2 * half
         self.bytes[at : at + 2] = bits.to_bytes(2, "little")
-        self._find_given()
+        self._note_given(index)
 
     def clear_select(self, index: int) -> None:
         """Clear the bit that resets the buffer select: it is cleared at the end of a transfer (table 389)."""
