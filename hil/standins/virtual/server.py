@@ -79,9 +79,10 @@ def _serve(options: argparse.Namespace) -> int:
     if options.leashed:
         threading.Thread(target=_await_end_of_input, args=(end,), daemon=True).start()
     wanted = Wanted(options.board, options.meter, options.seed, options.flash, injections, options.usb)
-    board = VirtualBoard(wanted, Symbols(options.elf), _log, _print)
+    records = _Records()
+    board = VirtualBoard(wanted, Symbols(options.elf), _log, records.report)
     endpoints = board.start()
-    _print(endpoints | {"pid": os.getpid()})
+    records.announce(endpoints | {"pid": os.getpid()})
     if not options.leashed:
         print(_table(endpoints), flush=True)
     while not end.wait(_CHECK_S):
@@ -113,6 +114,29 @@ def _await_end_of_input(end: threading.Event) -> None:
     while os.read(0, 1024):
         pass
     end.set()
+
+
+class _Records:
+    """The records on standard output: the endpoints first, and what happens before them is told after them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: list[dict[str, object]] | None = []
+
+    def report(self, record: dict[str, object]) -> None:
+        """Print a record of what has happened. Any thread may call this."""
+        with self._lock:
+            if self._held is not None:
+                self._held.append(record)
+            else:
+                _print(record)
+
+    def announce(self, endpoints: dict[str, object]) -> None:
+        """Print the endpoints, and what was held back."""
+        with self._lock:
+            held, self._held = self._held or [], None
+            for record in (endpoints, *held):
+                _print(record)
 
 
 def _print(record: dict[str, object]) -> None:

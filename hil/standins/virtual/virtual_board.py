@@ -34,6 +34,7 @@ from hil.standins.virtual.serial_line import VirtualSerialLine
 from hil.standins.virtual.symbols import Symbols
 from hil.standins.virtual.uart import SerialPort
 from hil.standins.virtual.usb.bad_host import UsbFaults
+from hil.standins.virtual.usb.boot_drive import BootDrive
 from hil.standins.virtual.usb.serial_ports import SerialPorts
 from hil.standins.virtual.usb.session import UsbSession
 
@@ -67,7 +68,7 @@ class VirtualBoard:
         symbols: names of addresses in messages.
         log: receives one line for each event, from any thread.
         report: receives a record of each chip fault once, as `fault`, and of each USB serial port that appears, as
-            `usb`, or None there when it is gone.
+            `usb`, and of the boot ROM's drive, as `uf2_drive`, or None there when it is gone.
 
     Raises:
         RigError: the board or the meter does not exist as a virtual one.
@@ -87,6 +88,7 @@ class VirtualBoard:
         self._chip.sources.insert(0, self._line)
         self._ports: SerialPorts | None = None
         self._usb: UsbSession | None = None
+        self._drive: BootDrive | None = None
         if wanted.usb is None and any(one.kind.startswith("usb_") for one in wanted.injections):
             raise RigError("a fault of USB is injected, but no cable is plugged in; add --usb FOLDER")
         if wanted.usb is not None:
@@ -146,9 +148,10 @@ class VirtualBoard:
         self.remove_ports()
 
     def remove_ports(self) -> None:
-        """Remove the links to the USB serial port."""
-        if self._ports is not None:
+        """Remove what the USB connector has put into its folder."""
+        if self._ports is not None and self._drive is not None:
             self._ports.remove_links()
+            self._drive.remove()
 
     def keep_flash(self) -> None:
         """Stop the chip and write its flash to the flash file, if there is one."""
@@ -160,13 +163,18 @@ class VirtualBoard:
 
     def _plug_usb(self, folder: Path, injections: list[Injection]) -> None:
         """Plug the board's USB cable into this computer."""
-        self._ports = SerialPorts(
-            folder.absolute(), lambda: self._runner.notify(), lambda port: self._report({"usb": port})
-        )
+        folder = folder.absolute()
+        self._ports = SerialPorts(folder, lambda: self._runner.notify(), lambda port: self._report({"usb": port}))
+        self._drive = BootDrive(folder, self._take_uf2, lambda drive: self._report({"uf2_drive": drive}))
         chip = self._chip
         self._usb = UsbSession(chip.clock, chip.usb, chip.core.break_soon, self._ports, self._log)
         chip.sources[:0] = [self._usb, UsbFaults(self._usb, chip.clock, injections, self._log)]
         self._usb.plug()
+
+    def _take_uf2(self, pages: dict[int, bytes]) -> None:
+        with self._runner.paused():
+            self._chip.take_uf2(pages)
+        self._log(f"boot ROM: {len(pages)} pages of a UF2 file are programmed, and the chip restarts")
 
     def _usb_endpoints(self) -> dict[str, object]:
         """Return the endpoints with a USB cable, whose serial port takes the place of the UART."""
@@ -222,6 +230,8 @@ class VirtualBoard:
 
     def _after_slice(self) -> None:
         self._line.flush()
+        if self._drive is not None:
+            self._drive.show(self._chip.waits_for_uf2)
         fault = self._chip.fault
         if fault is not None and fault is not self._reported:
             self._report({"fault": fault_record(self._chip, fault, self._symbols)})

@@ -305,6 +305,15 @@ class Chip(Machine):
         """The USB device controller of the board's connector; raise RigError if this chip has no model of it."""
         raise RigError("this virtual chip has no USB controller; leave out --usb")
 
+    @property
+    def waits_for_uf2(self) -> bool:
+        """Whether the boot ROM offers a drive for UF2 files now."""
+        return False
+
+    def take_uf2(self, pages: dict[int, bytes]) -> None:
+        """Program pages by their address as the boot ROM does, and start; raise RigError if it does no such thing."""
+        raise RigError("the boot ROM of this chip takes no UF2 files")
+
     def protect(self, level: int) -> None:
         """Protect the chip against debuggers, as an earlier owner may have; raise RigError if it has no such thing."""
         raise RigError(f"this chip has no protection of level {level}")

@@ -175,6 +175,13 @@ class Rp2040(Chip):
     def usb(self) -> UsbController:
         return self.usb_controller
 
+    @property
+    def waits_for_uf2(self) -> bool:
+        return self._rom.waits and self.powered
+
+    def take_uf2(self, pages: dict[int, bytes]) -> None:
+        self._rom.take_uf2(pages)
+
     def _uses(self, source: str) -> bool:
         """Return whether a clock comes from a source; the PLLs are made before the clocks."""
         return self.clocks.uses(source)

@@ -16,7 +16,7 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.host_routines import HostRoutines
 from hil.standins.virtual.chip.rp2.oscillators import ENABLE
 from hil.standins.virtual.chip.rp2040.ssi import Ssi
-from hil.standins.virtual.chip.w25q import W25Q
+from hil.standins.virtual.chip.w25q import SECTOR, W25Q
 
 if TYPE_CHECKING:
     from hil.standins.virtual.chip.rp2040.chip import Rp2040
@@ -29,6 +29,7 @@ WAIT = 0x1F0  # address at which a chip without a valid second stage waits
 _QSPI = 1 << 6 | 1 << 9  # IO_QSPI, PADS_QSPI in RESETS
 _TIMER = 1 << 21
 _PLL_SYS = 1 << 12
+_XIP = 0x10000000
 
 
 def crc32(data: bytes) -> int:
@@ -51,6 +52,9 @@ class Rp2040BootRom(HostRoutines):
     Args:
         chip: chip with this ROM.
         flash, ssi: flash and SSI that the routines use.
+
+    Attributes:
+        waits: whether it waits in USB boot.
     """
 
     def __init__(self, chip: Rp2040, flash: W25Q, ssi: Ssi) -> None:
@@ -59,7 +63,7 @@ class Rp2040BootRom(HostRoutines):
         self._flash = flash
         self._ssi = ssi
         self._serial = False  # whether execute-in-place is left, as erase and program need it
-        self._usb_asked = False
+        self._usb_asked = self.waits = False
         self._named: dict[bytes, int] = {}
         for number, (code, routine) in enumerate((
             (b"", self._boot), (b"", self._look_up), (b"IF", self._connect), (b"EX", self._exit_xip),
@@ -93,7 +97,8 @@ class Rp2040BootRom(HostRoutines):
         stage = self._flash.array[:BOOT2_SIZE].tobytes()
         found, stored = crc32(stage[:-4]), int.from_bytes(stage[-4:], "little")
         asked, self._usb_asked = self._usb_asked, False
-        if found == stored and not asked:
+        self.waits = found != stored or asked
+        if not self.waits:
             self._core.poke(BOOT2, stage)
             self._jump(BOOT2, link=0)
             return
@@ -142,6 +147,20 @@ class Rp2040BootRom(HostRoutines):
         """
         self._usb_asked = True
         self._jump(WAIT, link=WAIT)
+        self._chip.restart()
+
+    def take_uf2(self, pages: dict[int, bytes]) -> None:
+        """Program the pages of a UF2 file, each sector erased before its first one, and reboot (2.8.4.2)."""
+        erased: set[int] = set()
+        for address, data in sorted(pages.items()):
+            offset = address - _XIP
+            if not 0 <= offset < self._flash.array.size:
+                continue
+            if offset // SECTOR not in erased:
+                erased.add(offset // SECTOR)
+                self._flash.erase(offset - offset % SECTOR, SECTOR, 0)
+            self._flash.program(offset, data)
+        self.waits = False
         self._chip.restart()
 
     # routines (2.8.3.1.3)
