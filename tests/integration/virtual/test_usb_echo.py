@@ -14,7 +14,10 @@ import pyvisa
 import serial
 
 from hil.standins.virtual.chip.clock import PS_PER_S
+from hil.standins.virtual.usb.boot_drive import BootDrive
+from hil.standins.virtual.usb.serial_ports import SerialPorts
 from hil.standins.virtual.usb.session import UsbSession
+from hil.targets.serial_port import open_serial
 from tests.integration.virtual.board_process import VirtualBoard
 from tests.unit.virtual.pico import Pico, image
 from tests.unit.virtual.usb_device import Computer, DeviceOfRegisters
@@ -119,6 +122,39 @@ def test_the_port_of_a_virtual_board_is_found_by_its_links_and_comes_back_under_
     finally:
         board.stop()
     assert not os.path.lexists(first["by_id"])
+
+
+def test_a_program_that_does_not_read_stops_the_device_and_loses_nothing(tmp_path: Path) -> None:
+    """The rig's own way to open a port; 200 kB are more than terminal, host and device hold."""
+    size, flash = 200_000, tmp_path / "flash.bin"
+    flash.write_bytes(built(tmp_path, "stream", size).ljust(2 << 20, b"\xff"))
+    board = VirtualBoard("--usb", str(tmp_path / "serial"), "--flash", str(flash), board="rp2040")
+    try:
+        assert board.line()["usb"]
+        port = open_serial(board.said["serial"], 115200, keep=True)
+        until = time.monotonic() + 120
+        while port.in_waiting < 1000 and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(1.0)  # not for a result: so that what can fill up is full
+        data = b""
+        while len(data) < size and time.monotonic() < until:
+            data += port.read(65536)
+        port.close()
+        assert data == bytes((i ^ i >> 8) & 0xFF for i in range(size))
+    finally:
+        board.stop()
+
+
+def test_the_folder_of_the_links_keeps_what_is_not_theirs(tmp_path: Path) -> None:
+    for name in ("devices/mine", "by-id/usb-mine", "RPI-RP2/mine", "mounts"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    ports = SerialPorts(tmp_path, lambda: None, lambda _record: None)
+    drive = BootDrive(tmp_path, lambda _pages: None, lambda _record: None)
+    ports.remove_links()
+    drive.remove()
+    for name in ("devices/mine", "by-id/usb-mine", "RPI-RP2/mine", "mounts"):
+        assert (tmp_path / name).read_text() == name
 
 
 def echo(path: str, data: bytes) -> None:

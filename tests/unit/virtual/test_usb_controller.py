@@ -137,7 +137,7 @@ def test_without_48_mhz_there_is_no_device(device: DeviceOfRegisters) -> None:
 
 @pytest.mark.parametrize("half", [0, 1])
 def test_a_buffer_that_becomes_available_with_its_other_bits_is_a_fault(device: DeviceOfRegisters, half: int) -> None:
-    with pytest.raises(ModelFault, match=r"becomes AVAILABLE 0 ns after its other bits.*4\.1\.2\.5\.1"):
+    with pytest.raises(ModelFault, match=r"becomes AVAILABLE 0 ns after its other bits.*4\.1\.2\.5\.3"):
         device.usb.memory.write(EP2_OUT, 4, (64 | AVAILABLE) << 16 * half)
 
 

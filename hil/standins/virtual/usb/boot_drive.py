@@ -18,6 +18,7 @@ MAGIC, MAGIC_2, MAGIC_END = 0x0A324655, 0x9E5D5157, 0x0AB16F30
 NOT_FLASH, HAS_FAMILY = 1, 0x2000
 BLOCK, PAYLOAD = 512, 256
 RP2040_FAMILY = 0xE48BFF56
+_NOTE_FILE = "INFO_UF2.TXT"
 _NOTE = "UF2 Bootloader v2.0\r\nModel: Raspberry Pi RP2\r\nBoard-ID: RPI-RP2\r\n"
 _IDS = {"idVendor": "2e8a", "idProduct": "0003"}
 _LOOK_S = 0.05
@@ -75,10 +76,10 @@ class BootDrive:
 
     def _appear(self) -> None:
         self._here = True
-        self._place.mkdir(parents=True)
-        (self._place / "INFO_UF2.TXT").write_text(_NOTE, newline="")
+        self._place.mkdir(parents=True, exist_ok=True)
+        (self._place / _NOTE_FILE).write_text(_NOTE, newline="")
         device = self._devices / "1-1"
-        device.mkdir(parents=True)
+        device.mkdir(parents=True, exist_ok=True)
         for name, text in _IDS.items():
             (device / name).write_text(f"{text}\n")
         escaped = str(self._place).replace("\\", r"\134").replace(" ", r"\040")
@@ -88,10 +89,17 @@ class BootDrive:
         self._report({"place": str(self._place), "mounts": str(self._mounts), "devices": str(self._devices)})
 
     def remove(self) -> None:
-        """Remove the folder, also that of an earlier process."""
+        """Remove the drive, also that of an earlier process, and nothing else that may be in the folder."""
+        if not (self._place / _NOTE_FILE).is_file():
+            return
+        shutil.rmtree(self._place, ignore_errors=True)
         self._mounts.unlink(missing_ok=True)
-        for place in (self._place, self._devices):
-            shutil.rmtree(place, ignore_errors=True)
+        device = self._devices / "1-1"
+        for name in _IDS:
+            (device / name).unlink(missing_ok=True)
+        for place in (device, self._devices):
+            with contextlib.suppress(OSError):  # something else is there
+                place.rmdir()
 
     def _watch(self, gone: threading.Event) -> None:
         """Wait for a whole UF2 file."""

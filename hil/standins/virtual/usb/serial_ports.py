@@ -69,5 +69,6 @@ class SerialPorts:
         """Remove the links, also those of an earlier process."""
         old = [self.by_path, *self._folder.glob("by-id/usb-*")]
         for link in {*old, *self._links}:
-            link.unlink(missing_ok=True)
+            if link.is_symlink():
+                link.unlink()
         self._links = []

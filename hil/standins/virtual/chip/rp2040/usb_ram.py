@@ -1,8 +1,8 @@
 """DPSRAM of the RP2040's USB controller: endpoint control, buffer control and packet buffers (data sheet, 4.1.2.5).
 
 What the data sheet forbids to a program is a fault here: a buffer that is set AVAILABLE together with its other bits or
-too soon after them (4.1.2.5.1, 4.1.2.5.3), a buffer or its control that changes while the controller has it, a buffer
-that is not aligned or outside the memory.
+too soon after them (4.1.2.5.3 and "Concurrent access"), a buffer or its control that changes while the controller has
+it, a buffer that is not aligned or outside the memory.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class UsbRam:
                 raise self._fault(
                     offset, f"{name} becomes AVAILABLE {since / 1000:.0f} ns after its other bits, so that the "
                     f"controller may take old ones; write them first, and AVAILABLE {needed / 1000:.0f} ns later, by a "
-                    "store of its own (RP2040 data sheet, 4.1.2.5.1 and 4.1.2.5.3)",
+                    "store of its own (RP2040 data sheet, 4.1.2.5.3)",
                 )  # fmt: skip
         if others:
             self._written_at[index, half] = self._now(BASE + offset, False)
