@@ -66,6 +66,34 @@ def test_a_device_is_asked_as_real_hosts_do() -> None:
     assert computer.device.line[-1] == struct.pack("<IBBB", 115200, 0, 0, 8) and computer.device.states == [3]
 
 
+def test_a_port_sends_no_frames_before_its_first_reset() -> None:
+    computer = Computer(DeviceOfRegisters())
+    computer.device.start()
+    computer.session.plug()
+    computer.run(2 * MS)
+    assert not computer.device.read(0x50) & 1 << 4
+    computer.run(4 * MS)
+    assert computer.device.read(0x50) & 1 << 4
+    computer.run()
+    assert computer.session.device is not None and not computer.device.read(0x50) & 1 << 4
+
+
+def test_a_port_that_is_closed_in_the_middle_of_a_packet_leaves_the_buffer_to_the_device() -> None:
+    computer = plugged()
+    device = computer.device
+    device.send(PATTERN[:64])
+    while device.usb.memory.in_use is None:
+        computer.run(1_000_000)
+        device.clock.wait_until(device.clock.now + 1_000_000)
+        computer.session.update(device.clock.now)
+    computer.terminal.is_open = False
+    computer.session.update(device.clock.now)
+    assert device.usb.memory.in_use is None or device.usb.memory.in_use[0] < 2  # but for a request of the host
+    computer.terminal.is_open = True
+    step(computer)
+    assert computer.terminal.given == PATTERN[:64] and computer.session.complaints == []
+
+
 def test_an_idle_bus_needs_no_event() -> None:
     assert plugged().session.next_event() is None
 
@@ -563,6 +591,9 @@ def test_lost_packets_and_handshakes_lose_and_double_no_byte(every: int, double:
     step(computer, 10**14)
     assert device.received == PATTERN[:6000] and computer.terminal.given == PATTERN[:6001]
     assert computer.session.complaints == []
+    errors = device.read(0x50)
+    assert errors & 1 << 31  # it got a packet twice
+    assert errors & 1 << 27 or every % 2 == 0  # and no acknowledgement; packets of both ways take turns
 
 
 @pytest.mark.parametrize("spec", ["usb_reset:3000", "usb_unplug:3000:0.5", "usb_suspend:3000:0.1"])
