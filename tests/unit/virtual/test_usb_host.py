@@ -163,6 +163,14 @@ def test_wrong_answers(request_: tuple[int, int, int], answer: bytes, why: str) 
     assert any(why in one for one in plugged(device).session.complaints)
 
 
+def test_what_most_hosts_do_not_notice_is_told_and_the_device_still_used() -> None:
+    device = DeviceOfRegisters()
+    device.answer = lambda packet: b"\0\0" if packet == b"\x82\0\0\0\x8f\0\2\0" else None
+    computer = plugged(device)
+    assert len(computer.session.complaints) == 1 and "index 0x008F, length 2) is not stalled" in computer.log[0]
+    assert computer.session.port is not None
+
+
 def test_a_device_that_moves_to_its_address_before_the_status_is_not_enumerated() -> None:
     device = DeviceOfRegisters()
     act = device._act

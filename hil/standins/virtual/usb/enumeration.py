@@ -7,6 +7,7 @@ head, strings, SET_CONFIGURATION.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from hil.standins.virtual.usb import control as c
@@ -44,16 +45,20 @@ def get_descriptor(kind: int, length: int, number: int = 0, language: int = 0) -
     return Setup(c.TO_HOST, c.GET_DESCRIPTOR, kind << 8 | number, language, length)
 
 
-def enumerate_device(host: UsbHost, address: int) -> Program[Device]:
+Complain = Callable[[str], None]
+
+
+def enumerate_device(host: UsbHost, address: int, complain: Complain) -> Program[Device]:
     """Reset, address, read and configure the device.
 
     Args:
         host: the port; its `address` is set.
         address: for the device.
+        complain: called with one sentence for each wrong answer that most hosts would not notice.
 
     Raises:
-        Unfit: the device does what is forbidden.
-        Stalled: it stalls a request that every device must know.
+        Unfit: the device does what is forbidden, and a host cannot use it.
+        Stalled: it stalls a request without which a host cannot use it.
     """
     yield BusReset()
     yield Pause(RECOVERY_PS)
@@ -68,15 +73,30 @@ def enumerate_device(host: UsbHost, address: int) -> Program[Device]:
     if head != first[:8]:
         raise Unfit(f"the device descriptor begins with {head.hex()}, and before with {first[:8].hex()}")
     descriptor = d.device_descriptor((yield from c.read(get_descriptor(d.DEVICE, d.DEVICE_BYTES), first[7])))
-    yield from must_stall(get_descriptor(d.QUALIFIER, 10), descriptor.max_packet)
+    yield from told(complain, must_stall(get_descriptor(d.QUALIFIER, 10), descriptor.max_packet))
     found = yield from _configuration(descriptor.max_packet)
     port = d.acm_function(descriptor, found)
-    strings = yield from _strings(descriptor, found)
-    yield from _before_configured(descriptor.max_packet)
+    strings = yield from _strings(descriptor, found, complain)
+    yield from told(complain, _before_configured(descriptor.max_packet))
     setup = Setup(0, c.SET_CONFIGURATION, found.value)
     yield from c.write(setup, b"", descriptor.max_packet)
-    yield from check_configured(descriptor.max_packet, found)
     return Device(address, descriptor, found, strings, port)
+
+
+def check_configured(device: Device, complain: Complain) -> Program[None]:
+    """Make the checks of a configured device that no host needs; a reset must follow, as they halt its endpoints."""
+    for check in configured_checks(device.max_packet, device.configuration):
+        yield from told(complain, check)
+
+
+def told(complain: Complain, check: Program[None]) -> Program[None]:
+    """Make a check beside what a host needs, and go on."""
+    try:
+        yield from check
+    except Unfit as unfit:
+        complain(str(unfit))
+    except Stalled as stalled:
+        complain(f"{stalled} is stalled")
 
 
 def set_address(host: UsbHost, address: int) -> Program[None]:
@@ -110,7 +130,9 @@ def _configuration(max_packet: int) -> Program[d.Configuration]:
     return d.configuration(whole)
 
 
-def _strings(descriptor: d.DeviceDescriptor, found: d.Configuration) -> Program[tuple[str, str, str]]:
+def _strings(
+    descriptor: d.DeviceDescriptor, found: d.Configuration, complain: Complain
+) -> Program[tuple[str, str, str]]:
     numbers = (*descriptor.strings, found.string, *(interface.string for interface in found.interfaces))
     if not any(numbers):
         return "", "", ""
@@ -127,7 +149,8 @@ def _strings(descriptor: d.DeviceDescriptor, found: d.Configuration) -> Program[
             raise Unfit(f"string {number} begins with {head.hex()} when 2 bytes are read, and else {data[:2].hex()}")
         texts[number] = d.string(data, number)
     if _UNKNOWN_STRING not in texts:
-        yield from must_stall(get_descriptor(d.STRING, LONGEST_STRING, _UNKNOWN_STRING, _ENGLISH), size)
+        unknown = get_descriptor(d.STRING, LONGEST_STRING, _UNKNOWN_STRING, _ENGLISH)
+        yield from told(complain, must_stall(unknown, size))
     manufacturer, product, serial = (texts[number] for number in descriptor.strings)
     return manufacturer, product, serial
 
@@ -146,17 +169,17 @@ def expect(setup: Setup, wanted: bytes, max_packet: int) -> Program[None]:
         raise Unfit(f"{setup} gives {data.hex()}, not {wanted.hex()}")
 
 
-def check_configured(max_packet: int, found: d.Configuration) -> Program[None]:
-    """Check the requests that a configured device must know: status, interfaces, halts (9.4)."""
-    yield from expect(Setup(c.TO_HOST, c.GET_CONFIGURATION, length=1), bytes([found.value]), max_packet)
+def configured_checks(max_packet: int, found: d.Configuration) -> Iterator[Program[None]]:
+    """Yield the checks of requests that a configured device must know: status, interfaces, halts (9.4)."""
+    yield expect(Setup(c.TO_HOST, c.GET_CONFIGURATION, length=1), bytes([found.value]), max_packet)
     for interface in found.interfaces:
-        if interface.alternate:
-            continue
-        to = Setup(c.TO_HOST | c.TO_INTERFACE, c.GET_STATUS, index=interface.number, length=2)
-        yield from expect(to, b"\0\0", max_packet)
-        for endpoint in interface.endpoints:
-            yield from check_halt(max_packet, endpoint.address)
-    yield from must_stall(Setup(c.TO_HOST | c.TO_ENDPOINT, c.GET_STATUS, index=0x8F, length=2), max_packet)
+        if not interface.alternate:
+            to = Setup(c.TO_HOST | c.TO_INTERFACE, c.GET_STATUS, index=interface.number, length=2)
+            yield expect(to, b"\0\0", max_packet)
+            yield from (check_halt(max_packet, endpoint.address) for endpoint in interface.endpoints)
+    addresses = {endpoint.address for interface in found.interfaces for endpoint in interface.endpoints}
+    absent = next(address for address in range(0x8F, 0x80, -1) if address not in addresses)
+    yield must_stall(Setup(c.TO_HOST | c.TO_ENDPOINT, c.GET_STATUS, index=absent, length=2), max_packet)
 
 
 def check_halt(max_packet: int, endpoint: int) -> Program[None]:

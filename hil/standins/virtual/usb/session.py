@@ -12,7 +12,7 @@ from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.usb.bad_host import handle_roughly
 from hil.standins.virtual.usb.cdc import AcmPort, Terminal
 from hil.standins.virtual.usb.control import Stalled, Unfit
-from hil.standins.virtual.usb.enumeration import DEBOUNCE_PS, Device, enumerate_device
+from hil.standins.virtual.usb.enumeration import DEBOUNCE_PS, Device, check_configured, enumerate_device
 from hil.standins.virtual.usb.host import UsbHost
 from hil.standins.virtual.usb.steps import Pause, Program, Sleep
 from hil.standins.virtual.usb.wire import UsbFunction
@@ -113,7 +113,9 @@ class UsbSession:
             try:
                 for _ in range(self.rough):
                     yield from handle_roughly(self.host)
-                device = yield from enumerate_device(self.host, self._address)
+                device = yield from enumerate_device(self.host, self._address, self.complain)
+                yield from check_configured(device, self.complain)
+                device = yield from enumerate_device(self.host, self._address, self.complain)
             except Stalled as stalled:
                 self.complain(f"{stalled} is stalled")
             except Unfit as unfit:
