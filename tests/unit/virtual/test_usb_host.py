@@ -17,7 +17,7 @@ from hil.standins.virtual.usb import control as c
 from hil.standins.virtual.usb.bad_host import UsbFaults
 from hil.standins.virtual.usb.control import Setup
 from hil.standins.virtual.usb.enumeration import check_halt
-from hil.standins.virtual.usb.steps import MS, BusReset, Pause, Program, Sleep, Transaction
+from hil.standins.virtual.usb.steps import MS, BusReset, Fate, Pause, Program, Sleep, Transaction
 from hil.standins.virtual.usb.wire import Handshake, Packet, Token
 
 from .usb_device import BULK_IN, BULK_OUT, INTE, Computer, DeviceOfRegisters
@@ -473,6 +473,36 @@ def test_a_reset_in_the_middle_of_a_transfer_begins_anew() -> None:
     computer.device.send(b"behind")
     step(computer)
     assert computer.device.received.endswith(b"after") and computer.terminal.given.endswith(b"behind")
+
+
+@pytest.mark.parametrize("how", ["cable", "pull-up"])
+def test_a_device_that_goes_in_the_middle_of_a_packet_has_its_buffer_back(how: str) -> None:
+    computer = plugged()
+    device = computer.device
+    device.send(PATTERN[:64])
+    while device.usb.memory.in_use != (2 * BULK_IN, 0):
+        device.clock.wait_until(device.clock.now + 1_000_000)
+        computer.session.update(device.clock.now)
+    if how == "cable":
+        computer.session.plug(False)
+    else:
+        device.write(0x4C, 1 << 29)
+        computer.session.update(device.clock.now)
+    assert device.usb.memory.in_use is None and computer.vanished == 1
+
+
+def test_time_that_is_over_in_the_middle_of_a_transaction_waits_for_its_end() -> None:
+    computer = plugged()
+    told: list[object] = []
+
+    def ask() -> Program[None]:
+        told.append((yield Transaction(Token.IN, BULK_IN, within_ps=3_000_000)))
+
+    computer.session.host.start(ask())
+    for _ in range(20):
+        computer.device.clock.wait_until(computer.device.clock.now + 1_000_000)
+        computer.session.update(computer.device.clock.now)
+    assert told == [Fate.LATE]
 
 
 def test_silence_is_three_tries() -> None:

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from hil.standins.virtual.usb import control as c
+from hil.standins.virtual.usb.channel import Channel
 from hil.standins.virtual.usb.control import Setup, Stalled, Unfit, told
 from hil.standins.virtual.usb.descriptors import AcmFunction, Endpoint
 from hil.standins.virtual.usb.enumeration import Device
-from hil.standins.virtual.usb.host import Channel, UsbHost
+from hil.standins.virtual.usb.host import UsbHost
 from hil.standins.virtual.usb.steps import Fate, Idle, Outcome, Program, Transaction
 from hil.standins.virtual.usb.wire import Handshake, Packet, Token
 

@@ -9,10 +9,10 @@ sleep. A device that wants to hear of every frame, or of every NAK, is told of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.usb import wire
+from hil.standins.virtual.usb.channel import Channel, begin_at
 from hil.standins.virtual.usb.steps import MS, BusReset, Fate, Idle, Outcome, Pause, Program, Sleep, Transaction
 from hil.standins.virtual.usb.wire import FRAME_PS, Handshake, Packet, Token, UsbFunction, bus_ps
 
@@ -20,26 +20,6 @@ _ATTEMPTS = 3
 _FRAMES = 2048
 _IDLE_PS = 3 * MS  # of an idle bus, then the device is suspended (7.1.7.6)
 _RESUME_PS = 20 * MS
-_FRAME_START_PS = bus_ps(wire.FRAME_START)
-
-
-@dataclass
-class Channel:
-    """A program of the host, and where it stands.
-
-    Attributes:
-        program: yields what it wants of the bus next.
-        ended: called when the program has returned.
-    """
-
-    program: Program[None]
-    ended: Callable[[], None]
-    step: object = None
-    since: int = 0  # when the step was begun
-    until: int | None = None  # when its pause or its time ends
-    parked: bool = False  # the device answered NAK, and has not changed since
-    asked_in: int = -1  # number of the frame since the start in which it was asked last
-    silences: int = 0
 
 
 class UsbHost:
@@ -78,7 +58,7 @@ class UsbHost:
         self._silent_until = 0  # reset or resume: no frames
         self._asleep_at: int | None = None  # when the device notices that there are no frames
         self._told_asleep = False
-        self._line_events: list[tuple[int, Callable[[], None]]] = []
+        self._reset_ends: int | None = None
 
     # the cable
 
@@ -143,9 +123,6 @@ class UsbHost:
     def _frame(self, at: int) -> int:
         return (at - self._began) // FRAME_PS
 
-    def _frame_begin(self, number: int) -> int:
-        return self._began + number * FRAME_PS
-
     def update(self, now: int) -> None:
         """Do what is due until `now` (EventSource)."""
         self._note_changes(now)
@@ -171,51 +148,35 @@ class UsbHost:
         present = self._cable and self._function.pulls_up
         if present != self._present:
             self._present = present
-            self._line_events.clear()
-            self._silent_until, self._told_asleep, self._running = 0, False, None
+            self.stop_all()
+            self._reset_ends, self._silent_until, self._told_asleep = None, 0, False
             # A port sends no frames before its first reset, so that the device is suspended (11.5.1.5).
             self._asleep_at = self._clock.now + _IDLE_PS if present else None
-            self.stop_all()
             self._plugged(present)
 
     def _next(self, now: int) -> int | None:
         """Return when something is to be done next, or None."""
-        times = [at for at, _ in self._line_events]
-        if self._asleep_at is not None:
-            times.append(self._asleep_at)
+        times = [at for at in (self._reset_ends, self._asleep_at) if at is not None]
         if self._changed_since:
             times.append(now)
         if self._running is not None:
             times.append(self._free_at)
         else:
             times += [at for channel in self._channels if (at := self._begin_at(channel)) is not None]
-        times += [channel.until for channel in self._channels if channel.until is not None]
+        times += [one.until for one in self._channels if one.until is not None and not self._is_running(one)]
         if self._present and self._function.wants_frames and self._asleep_at is None and not self._told_asleep:
-            times.append(max(self._frame_begin(self._told_frame + 1), self._silent_until))
+            times.append(max(self._began + (self._told_frame + 1) * FRAME_PS, self._silent_until))
         return min(times, default=None)
 
     def _begin_at(self, channel: Channel) -> int | None:
         """Return when the transaction of a channel can begin, or None if it has none that waits for the bus."""
-        step = channel.step
-        if not isinstance(step, Transaction) or channel.parked:
-            return None
-        at = max(self._free_at, channel.since, self._silent_until)
-        number = self._frame(at)
-        if step.frames and channel.asked_in >= 0:
-            number = max(number, channel.asked_in + step.frames)
-        at = max(at, self._frame_begin(number) + _FRAME_START_PS)
-        if at + self._longest_ps(step) > self._frame_begin(number + 1):
-            at = self._frame_begin(number + 1) + _FRAME_START_PS
-        return at
-
-    @staticmethod
-    def _longest_ps(step: Transaction) -> int:
-        return bus_ps(wire.OVERHEAD + (64 if step.packet is None else len(step.packet.data)))
+        return begin_at(channel, max(self._free_at, self._silent_until), self._began)
 
     def _act(self, now: int) -> None:
         """Do the one thing that is due first."""
-        if self._line_events and self._line_events[0][0] <= now:
-            self._line_events.pop(0)[1]()
+        if self._reset_ends is not None and self._reset_ends <= now:
+            self._reset_ends = None
+            self._function.bus_reset(False)
             return
         if self._asleep_at is not None and self._asleep_at <= now:
             self._asleep_at, self._told_asleep = None, True
@@ -275,7 +236,7 @@ class UsbHost:
         self._silent_until = now + ps
         self._asleep_at, self._told_asleep = None, False
         self._function.bus_reset(True)
-        self._line_events = [(now + ps, lambda: self._function.bus_reset(False))]
+        self._reset_ends = now + ps
 
     def _time_is_over(self, channel: Channel, now: int) -> None:
         if isinstance(channel.step, Sleep):
