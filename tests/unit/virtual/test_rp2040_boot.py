@@ -7,6 +7,7 @@ import pytest
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.rp2040.rom import BOOT2, crc32
+from hil.standins.virtual.chip.w25q import UNIQUE_ID
 
 from . import pico
 from . import rp2040_programs as programs
@@ -128,6 +129,7 @@ def send(chip: Pico, *data: int) -> list[int]:
 def test_the_flash_tells_its_id_and_takes_its_quad_bit(chip: Pico) -> None:
     chip.run()  # erased: the boot ROM has left the SSI in serial mode
     assert send(chip, 0x9F, 0, 0, 0)[1:] == [0xEF, 0x40, 0x15]
+    assert bytes(send(chip, 0x4B, *[0] * 12)[5:]) == UNIQUE_ID
     assert send(chip, 0x35, 0)[1] == 2
     send(chip, 0x06)
     assert send(chip, 0x05, 0)[1] == 2

@@ -390,3 +390,21 @@ def test_a_program_echoes() -> None:
     for _ in range(300):
         chip.chip.advance(1000)
     assert chip.chip.fault is None and bytes(chip.sent) == bytes(range(100))
+
+
+def test_an_edge_of_an_input_interrupts_core_0_until_it_is_ended(chip: Pico) -> None:
+    """RP2040 data sheet, 2.19.6.1: INTR, INTE and INTS of GPIO24 are the lowest four bits of the fourth words; the interrupt is number 13."""
+    intr, inte, ints, pending = 0x400140FC, 0x4001410C, 0x4001412C, 0xE000E200
+    chip.write(0x4000F000, 1 << 5 | 1 << 8)
+    chip.chip.sio.connect(24, 1)
+    assert chip.read(0xD0000004) >> 24 & 1 and chip.read(intr) == 8 and chip.read(ints) == 0
+    chip.write(intr, 8)
+    chip.write(inte, 0xC)
+    assert chip.read(intr) == 0 and not chip.read(pending) >> 13 & 1
+    chip.chip.sio.connect(24, 1)
+    assert chip.read(intr) == 0, "no edge"
+    chip.chip.sio.connect(24, 0)
+    assert not chip.read(0xD0000004) >> 24 & 1
+    assert chip.read(intr) == chip.read(ints) == 4 and chip.read(pending) >> 13 & 1
+    chip.write(intr, 4)
+    assert chip.read(ints) == 0

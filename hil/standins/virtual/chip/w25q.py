@@ -21,6 +21,7 @@ SECTOR, BLOCK, PAGE = 0x1000, 0x10000, 0x100
 ENDURANCE = 100_000  # features: erase cycles of a sector
 READ_HZ, FAST_HZ = 50_000_000, 133_000_000  # SCK for command 03h, and for all others
 MANUFACTURER, SERIES = 0xEF, 0x40
+UNIQUE_ID = bytes.fromhex("E6614103E7452A2F")  # another one in each chip; read after four bytes that say nothing
 PAGE_PS, SECTOR_PS, BLOCK_PS, STATUS_PS = 400_000_000, 45_000_000_000, 150_000_000_000, 10_000_000_000
 BUSY, WEL = 1, 2
 QE = 2  # in status register 2; set at the factory in versions whose name ends in Q, such as that of the Pico
@@ -57,6 +58,7 @@ class W25Q:
             0x35: lambda _: self._status[1],
             0x15: lambda _: 0,
             0x9F: lambda i: (MANUFACTURER, SERIES, array.size.bit_length() - 1)[(i - 1) % 3],
+            0x4B: lambda i: UNIQUE_ID[(i - 5) % 8] if i > 4 else 0xFF,
             0xAB: lambda _: array.size.bit_length() - 2,
         }
         self._silent = (0x01, 0x31, 0x06, 0x50, 0x04, 0x66, 0x99, 0xFF)

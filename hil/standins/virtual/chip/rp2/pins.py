@@ -1,8 +1,8 @@
 """Pins of RP2040 and RP2350: IO_BANK0 and PADS_BANK0, and the GPIO of SIO.
 
 Sources: RP2040 data sheet, 2.19.6 and 2.3.1; RP2350 data sheet, 9.11 and 3.1. Edges of output pins are reported if SIO
-drives them; inputs read their pull. Overrides and interrupts of pins, interpolators, spinlocks and the mailboxes to
-core 1 are not modelled.
+drives them; inputs read what is connected to them, else their pull. Overrides and interrupts of pins (but see
+rp2040/io_bank0.py), interpolators, spinlocks and the mailboxes to core 1 are not modelled.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class IoBank(ApbBlock):
     def __init__(
         self, name: str, base: int, pins: tuple[str, ...], fields: tuple[str, str], changed: Callable[[], None]
     ) -> None:
-        self.REGISTERS = tuple(
+        self.REGISTERS = (*self.REGISTERS, *(
             register
             for i, pin in enumerate(pins)
             for register in (
                 Register(f"{pin}_STATUS", 8 * i, fields[0]),
                 Register(f"{pin}_CTRL", 8 * i + 4, fields[1], 0x1F),
             )
-        )
+        ))  # fmt: skip
         super().__init__(name, base)
         self._changed = changed
         self.on_write(*(f"{pin}_CTRL" for pin in pins), then=changed)
@@ -45,6 +45,9 @@ class IoBank(ApbBlock):
     def reset(self) -> None:
         super().reset()
         self._changed()
+
+    def edge(self, pin: int, level: int) -> None:
+        """Note an edge of an input pin: nothing in a bank whose interrupts are not modelled."""
 
     def function(self, pin: int) -> int:
         return self.field(f"GPIO{pin}_CTRL", "FUNCSEL")
@@ -114,6 +117,7 @@ class SioPins(Block):
         self._bank, self._pads = bank, pads
         self._on_edge = on_edge
         self._driven = 0
+        self._outside: dict[int, int] = {}  # levels of pins by what is connected to them
         self.on_write("GPIO_OUT", "GPIO_OE", then=self.drive)
         for register in ("GPIO_OUT", "GPIO_OE"):
             for how, operation in zip(("XOR", "SET", "CLR"), OPERATIONS, strict=True):
@@ -142,5 +146,12 @@ class SioPins(Block):
                 self._on_edge(pin, level)
 
     def read_gpio_in(self, _value: int) -> int:
-        pulled = sum(1 << i for i in range(PINS) if self._pads.field(f"GPIO{i}", "PUE"))
-        return self._driven | pulled & ~self.value["GPIO_OE"]
+        levels = {i: self._pads.field(f"GPIO{i}", "PUE") for i in range(PINS)} | self._outside
+        return self._driven | sum(1 << i for i in range(PINS) if levels[i]) & ~self.value["GPIO_OE"]
+
+    def connect(self, pin: int, level: int) -> None:
+        """Drive a pin from outside, such as VBUS sense of a Pico."""
+        was = self.read_gpio_in(0) >> pin & 1
+        self._outside[pin] = level
+        if was != level:
+            self._bank.edge(pin, level)

@@ -25,7 +25,7 @@ from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.rp2.apb import Alias, ApbBlock
 from hil.standins.virtual.chip.rp2.dma import ReceiveRequest
 from hil.standins.virtual.chip.rp2.oscillators import Pll
-from hil.standins.virtual.chip.rp2.pins import FUNC_UART, PAD, PINS, IoBank, Pads
+from hil.standins.virtual.chip.rp2.pins import FUNC_UART, PAD, IoBank, Pads
 from hil.standins.virtual.chip.rp2.pl011 import Pl011
 from hil.standins.virtual.chip.rp2.resets import Psm, Resets
 from hil.standins.virtual.chip.rp2.timer import RpTimer, timer_registers
@@ -33,6 +33,7 @@ from hil.standins.virtual.chip.rp2040 import rom
 from hil.standins.virtual.chip.rp2040.clocks import Rp2040Clocks
 from hil.standins.virtual.chip.rp2040.core1 import Core1Bus
 from hil.standins.virtual.chip.rp2040.dma import Rp2040Dma
+from hil.standins.virtual.chip.rp2040.io_bank0 import IoBank0
 from hil.standins.virtual.chip.rp2040.oscillators import ROSC_HZ, Rp2040Rosc, Rp2040Xosc
 from hil.standins.virtual.chip.rp2040.resets import NAMES, STAGES
 from hil.standins.virtual.chip.rp2040.sio import BANK0_PADS, CTRL, QSPI_PADS, QSPI_PINS, STATUS, Sio
@@ -62,8 +63,7 @@ PERIPHERALS = (
     (0x40000000, 0x70000), (0x50000000, 0x4000), (0x50100000, 0x1000), (0x50110000, 0x4000), (0x14000000, 0x1000),
     (0x18000000, 0x1000), (0xD0000000, 0x1000), (0xE0000000, 0x00100000),
 )  # fmt: skip
-_NAMES = tuple(f"GPIO{i}" for i in range(PINS))
-TIMER_IRQ, USB_IRQ, DMA_IRQ, UART0_IRQ, TX_PIN, RX_PIN = 0, 5, 11, 20, 0, 1
+TIMER_IRQ, USB_IRQ, DMA_IRQ, IO_IRQ_BANK0, UART0_IRQ, TX_PIN, RX_PIN = 0, 5, 11, 13, 20, 0, 1
 DREQ_UART0_RX, UART0 = 21, 0x40034000  # (2.5.3.1)
 
 
@@ -215,7 +215,7 @@ class Rp2040(Chip):
         self._closed: str | None = ""
 
     def _wire_pins(self, on_pin: Callable[[str, int, int, int], None]) -> None:
-        self.bank = IoBank("IO_BANK0", 0x40014000, _NAMES, (STATUS, CTRL), lambda: self.sio.drive())
+        self.bank = IoBank0(lambda: self.sio.drive(), lambda high: self.nvic.set_line(IO_IRQ_BANK0, high))
         self.qspi_bank = IoBank("IO_QSPI", 0x40018000, QSPI_PINS, (STATUS, CTRL), lambda: None)
         self.pads = Pads("PADS_BANK0", 0x4001C000, BANK0_PADS, PAD, lambda: self.sio.drive())
         self.qspi_pads = Pads("PADS_QSPI", 0x40020000, QSPI_PADS, PAD, lambda: None)
