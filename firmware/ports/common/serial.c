@@ -112,3 +112,8 @@ void port_wait(void) {
     }
     interrupts_unmask();
 }
+
+bool serial_has_room(size_t n) {
+    held_back = RX_SIZE - used(&rx) < n;
+    return !held_back;
+}

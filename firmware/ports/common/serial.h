@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What the board implements. */
@@ -32,6 +33,10 @@ void serial_received(uint8_t byte);
    emulator's receiver may be full again as soon as a byte is taken: a handler that emptied it would keep the program
    from answering. */
 bool serial_wants_more(void);
+
+/* Whether n bytes, of one packet, may be given to serial_received() now. After false the driver leaves them where they
+   are: the program asks again with uart_poll() as soon as it has read. */
+bool serial_has_room(size_t n);
 
 /* Take the next byte to send; false when none is queued. */
 bool serial_next(uint8_t *byte);

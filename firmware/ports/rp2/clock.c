@@ -1,6 +1,7 @@
 /* Sections of the RP2040 data sheet; that of RP2350 says the same in its chapters on clocks, the crystal oscillator and
    the PLL. */
 #include "board.h"
+#include "pll.h"
 
 /* The oscillator between runs at 1500 of the 750 to 1600 MHz that it may (2.18.2). */
 enum { FEEDBACK = 125, POST_1 = BOARD_PLL_POST_1, POST_2 = BOARD_PLL_POST_2 };
@@ -32,26 +33,11 @@ static void run_from_crystal(void) {
     CLK_SYS_DIV = CLK_UNDIVIDED;
 }
 
-/* The sequence of 2.18.2.1. */
-static void start_pll(void) {
-    ATOMIC_SET(RESETS_RESET) = RESETS_PLL_SYS;
-    ATOMIC_CLEAR(RESETS_RESET) = RESETS_PLL_SYS;
-    while ((RESETS_DONE & RESETS_PLL_SYS) == 0) {
-    }
-    PLL_SYS_CS = 1; /* the crystal, undivided */
-    PLL_SYS_FBDIV = FEEDBACK;
-    ATOMIC_CLEAR(PLL_SYS_PWR) = PLL_PWR_PD | PLL_PWR_VCOPD;
-    while ((PLL_SYS_CS & PLL_CS_LOCK) == 0) {
-    }
-    PLL_SYS_PRIM = POST_1 << 16 | POST_2 << 12;
-    ATOMIC_CLEAR(PLL_SYS_PWR) = PLL_PWR_POSTDIVPD;
-}
-
 void clock_start(void) {
     ATOMIC_CLEAR(WATCHDOG_CTRL) = WATCHDOG_ENABLE; /* an earlier program's */
     start_crystal();
     run_from_crystal();
-    start_pll();
+    pll_start(PLL_SYS, RESETS_PLL_SYS, FEEDBACK, POST_1 << 16 | POST_2 << 12);
     REGISTER(CLK_SYS_CTRL) = CLK_SYS_FROM_PLL;
     while (CLK_SYS_SELECTED != 1u << CLK_SYS_FROM_PLL) {
     }

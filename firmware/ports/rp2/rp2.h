@@ -47,10 +47,13 @@
 #define XOSC_STABLE (1u << 31)
 
 /* PLL */
-#define PLL_SYS_CS REGISTER(PLL_SYS_BASE + 0x0u)
-#define PLL_SYS_PWR (PLL_SYS_BASE + 0x4u)
-#define PLL_SYS_FBDIV REGISTER(PLL_SYS_BASE + 0x8u)
-#define PLL_SYS_PRIM REGISTER(PLL_SYS_BASE + 0xCu)
+#define PLL_SYS 0u
+#define PLL_USB 1u
+#define PLL_BASE(pll) (PLL_SYS_BASE + PLL_STEP * (pll))
+#define PLL_CS(pll) REGISTER(PLL_BASE(pll) + 0x0u)
+#define PLL_PWR(pll) (PLL_BASE(pll) + 0x4u)
+#define PLL_FBDIV(pll) REGISTER(PLL_BASE(pll) + 0x8u)
+#define PLL_PRIM(pll) REGISTER(PLL_BASE(pll) + 0xCu)
 #define PLL_CS_LOCK (1u << 31)
 #define PLL_PWR_PD (1u << 0)
 #define PLL_PWR_POSTDIVPD (1u << 3)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "board.h"
+#include "second_port.h"
 #include "serial.h"
 
 #define RX_CHANNEL 0u
@@ -65,12 +66,20 @@ void uart_start(void) {
 /* While bytes are queued the FIFO is full, so that it falls through its threshold and interrupts. */
 void uart_pump(void) {
     uint8_t byte;
+    if (second_port_speaks()) {
+        second_port_pump();
+        return;
+    }
     while (serial_pending() && (UART0_FR & UART_FR_TXFF) == 0 && serial_next(&byte)) {
         UART0_DR = byte;
     }
 }
 
 void uart_put_polled(uint8_t byte) {
+    if (second_port_speaks()) {
+        second_port_put_polled(byte);
+        return;
+    }
     while ((UART0_FR & UART_FR_TXFF) != 0) {
     }
     UART0_DR = byte;
@@ -107,6 +116,9 @@ static void end_stretches(void) {
 
 static void take_ring(void) {
     const uint32_t place = DMA_WRITE_ADDR(RX_CHANNEL) % RX_RING;
+    if (taken != place) {
+        second_port_hushed();
+    }
     for (; taken != place; taken = (taken + 1) % RX_RING) {
         serial_received(ring[taken]);
     }
@@ -125,6 +137,7 @@ static bool may_receive(void) {
 
 static void take_fifo(void) {
     while (may_receive() && (UART0_FR & UART_FR_RXFE) == 0) {
+        second_port_hushed();
         serial_received((uint8_t)UART0_DR);
     }
 }
@@ -149,6 +162,7 @@ void uart_handler(void) {
 
 void uart_poll(void) {
     uart_handler();
+    second_port_poll();
     NVIC_ICPR(UART0_IRQ) = NVIC_BIT(UART0_IRQ);
     NVIC_ICPR(TIMER_IRQ(UART_ALARM)) = NVIC_BIT(TIMER_IRQ(UART_ALARM));
 }

@@ -1,5 +1,8 @@
-/* The Raspberry Pi Pico (RP2040, 12 MHz crystal, W25Q16 flash). */
+/* The Raspberry Pi Pico (RP2040, 12 MHz crystal, W25Q16 flash), and what the files of its port share. */
 #pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "rp2040.h"
 
@@ -17,3 +20,23 @@
 #define BOARD_TX_PIN 0u
 #define BOARD_RX_PIN 1u
 #define BOARD_MARKER_PIN 2u
+
+/* USB, from now on whenever a cable is there; a second port of the agent. */
+void usb_start(void);
+
+/* The handlers of the controller, and of the pin that tells of the cable. */
+void usb_handler(void);
+void cable_handler(void);
+
+/* Do what usb_handler() would, and take and send what waits. Interrupts are masked. */
+void usb_poll(void);
+
+/* Send a byte by polling, while a host on USB listens. */
+void usb_put_polled(uint8_t byte);
+
+/* The flash's own number; false if the boot ROM lacks what reads it. */
+bool flash_unique_id(uint8_t id[8]);
+
+/* 48 MHz for USB, from the crystal; and no longer. */
+void usb_clock_start(void);
+void usb_clock_stop(void);

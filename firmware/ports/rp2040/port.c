@@ -9,6 +9,7 @@ void port_init(void) {
     ticks_start();
     marker_start();
     uart_start();
+    usb_start();
 }
 
 const char *port_board_name(void) {

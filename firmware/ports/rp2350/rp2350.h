@@ -16,6 +16,7 @@ extern const volatile uint16_t rom_table_lookup;
 #define PADS_BANK0_BASE 0x40038000u
 #define XOSC_BASE 0x40048000u
 #define PLL_SYS_BASE 0x40050000u
+#define PLL_STEP 0x8000u /* to that of USB */
 #define UART0_BASE 0x40070000u
 #define TIMER_BASE 0x400B0000u
 #define WATCHDOG_BASE 0x400D8000u
