@@ -40,9 +40,14 @@ extern const volatile uint16_t rom_function_table, rom_table_lookup;
 #define RESETS_PADS_QSPI (1u << 9)
 #define RESETS_PLL_SYS (1u << 12)
 #define RESETS_PLL_USB (1u << 13)
+#define RESETS_SYSINFO (1u << 19)
 #define RESETS_TIMER (1u << 21)
 #define RESETS_UART0 (1u << 22)
 #define RESETS_USBCTRL (1u << 24)
+
+/* 2.20 System info */
+#define SYSINFO_CHIP_ID REGISTER(0x40000000u)
+#define SYSINFO_CHIP_ID_REVISION (0xFu << 28)
 
 /* 2.15 Clocks */
 #define CLK_UNDIVIDED (1u << 8)
@@ -124,6 +129,8 @@ extern const volatile uint16_t rom_function_table, rom_table_lookup;
 #define USB_SIE_STATUS_SETUP_REC (1u << 17)
 #define USB_SIE_STATUS_BUS_RESET (1u << 19)
 #define USB_BUFF_STATUS REGISTER(0x50110058u)
+#define USB_EP_ABORT 0x50110060u
+#define USB_EP_ABORT_DONE REGISTER(0x50110064u)
 #define USB_EP_STALL_ARM 0x50110068u
 #define USB_MUXING REGISTER(0x50110074u)
 #define USB_MUXING_TO_PHY (1u << 0)

@@ -1,4 +1,4 @@
-/* The USB device controller (RP2040 data sheet, 4.1). It answers at an endpoint from the endpoint's word in its own RAM,
+/* The USB device controller (RP2040 data sheet, 4.1). It answers at an endpoint from the endpoint's word in its RAM,
    one buffer each: DATA0 or DATA1, which the program alternates, the length, and AVAILABLE. The block and its clock are
    in reset while no cable brings 5 V. */
 #include <stdbool.h>
@@ -29,11 +29,14 @@ enum {
        first 800 us of a frame only. A late one can end in a hub's babble, and hang the controller. */
     FRAME_US = 1000,
     LATE_US = 780,
-    KNOWN_US = 20000, /* how long a start of frame foretells the next ones: both crystals are 0.05 % wrong at most */
+    B2 = 2,             /* the first revision whose EP_ABORT ends (errata RP2040-E2) */
+    ABORT_POLLS = 1000, /* more than a packet takes */
+    KNOWN_US = 20000,   /* how long a start of frame foretells the next ones: both crystals are 0.05 % wrong at most */
 };
 
 static struct {
     bool on;
+    bool aborts;
     bool waiting; /* a packet to the host waits for the next frame */
     bool frame_is_known;
     uint32_t frame_at; /* us */
@@ -85,8 +88,23 @@ static void arm(uint32_t index) {
     make_available(index);
 }
 
+/* A word that is AVAILABLE changes only once the controller has let it go (4.1.2.5.3). On a chip that cannot be asked
+   for that, the word is changed between two packets, or in one, which the host then repeats. */
+static void take_back(uint32_t index, uint32_t word) {
+    const bool busy = usb.aborts && (USB_BUFFER_CONTROL(index) & USB_BUFFER_AVAILABLE) != 0;
+    if (busy) {
+        ATOMIC_SET(USB_EP_ABORT) = BIT(index);
+        (void)wait_until(&USB_EP_ABORT_DONE, BIT(index), BIT(index), ABORT_POLLS);
+    }
+    USB_BUFFER_CONTROL(index) = word;
+    if (busy) {
+        USB_EP_ABORT_DONE = BIT(index);
+        ATOMIC_CLEAR(USB_EP_ABORT) = BIT(index);
+    }
+}
+
 static void disarm(uint32_t index) {
-    USB_BUFFER_CONTROL(index) = 0;
+    take_back(index, 0);
     usb.armed &= (uint8_t)~BIT(index);
     usb.stalled &= (uint8_t)~BIT(index);
     usb.waiting = usb.waiting && index != TO_HOST;
@@ -115,7 +133,7 @@ void usb_stall(uint8_t endpoint) {
     if (index <= CONTROL_OUT) {
         ATOMIC_SET(USB_EP_STALL_ARM) = BIT(index);
     }
-    USB_BUFFER_CONTROL(index) = USB_BUFFER_STALL;
+    take_back(index, USB_BUFFER_STALL);
 }
 
 void usb_end_stall(uint8_t endpoint) {
@@ -142,8 +160,8 @@ void usb_open_endpoints(void) {
 
 void usb_close_endpoints(void) {
     for (uint32_t index = NOTICES; index < INDICES; index++) {
-        USB_EP_CONTROL(index) = 0;
         disarm(index);
+        USB_EP_CONTROL(index) = 0;
     }
 }
 
@@ -270,8 +288,17 @@ static void write_number(void) {
     }
 }
 
+static void read_revision(void) {
+    ATOMIC_CLEAR(RESETS_RESET) = RESETS_SYSINFO;
+    while ((RESETS_DONE & RESETS_SYSINFO) == 0) {
+    }
+    usb.aborts = (SYSINFO_CHIP_ID & SYSINFO_CHIP_ID_REVISION) >= (uint32_t)B2 << 28;
+    ATOMIC_SET(RESETS_RESET) = RESETS_SYSINFO;
+}
+
 static void start(void) {
     write_number();
+    read_revision();
     usb_clock_start();
     ATOMIC_CLEAR(RESETS_RESET) = RESETS_USBCTRL;
     while ((RESETS_DONE & RESETS_USBCTRL) == 0) {
