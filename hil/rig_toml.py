@@ -74,7 +74,9 @@ class BenchBoard(CommandKeys):
     probe: str | None = Field(
         None, description="full USB serial number of the debug probe, or `usb:1-2.3`: the place of one without a number"
     )
-    serial: str | None = Field(None, description="USB serial number of the serial port, or its path")
+    serial: str | None = Field(
+        None, description="USB serial number of the serial port, its path, or its USB vendor and product (2e8a:000a)"
+    )
     baud: int | None = Field(
         None, ge=50, le=100_000_000,
         description="rate of the serial port for firmware of your own (docs/dut.md); default: that of the catalogue",

@@ -54,6 +54,18 @@ class WiredPort:
     interface: int
 
 
+@dataclass(frozen=True)
+class UsbPort:
+    """The serial port that the agent makes on the chip's own USB: `vendor`, `product`, and `name`, its product string.
+
+    At 1,200 baud, closed, it starts the board's boot loader; other programs with the same two ids mostly do so too.
+    """
+
+    vendor: int
+    product: int
+    name: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Board:
     """A catalogue entry (docs/new-board.md describes all keys).
@@ -65,7 +77,8 @@ class Board:
     `connect_mode` and `reset_type` are pyOCD options: how it halts and how it resets the chip. `memory_gates` are the
     clocks of memories, by their names, that are off after a reset. `ram_divided_by` is `program` if the program decides
     which RAM answers at an address (FlexRAM), else `chip`. `flash_reserved` are the bytes at the end of the largest
-    flash that are for no data: checkpoint slots (firmware/ports/NAME/flash.c) or a boot loader.
+    flash that are for no data: checkpoint slots (firmware/ports/NAME/flash.c) or a boot loader. `usb_port` is the port
+    on the chip's own USB, if the firmware has one.
     """
 
     name: str
@@ -89,6 +102,7 @@ class Board:
     qemu_machine: str | None = None
     identity: IdentityRegister | None = None
     wired_port: WiredPort | None = None
+    usb_port: UsbPort | None = None
     memory_gates: dict[str, ClockGate] = field(default_factory=dict)
     ram_divided_by: str = "chip"
     flash_reserved: int = 0
@@ -177,15 +191,19 @@ def _read(name: str, folder: Path) -> Board:
         _check(f"{name}.toml, [identity]", raw["identity"], IdentityRegister)
     if "wired_port" in raw:
         _check(f"{name}.toml, [wired_port]", raw["wired_port"], WiredPort)
+    if "usb_port" in raw:
+        _check(f"{name}.toml, [usb_port]", raw["usb_port"], UsbPort)
     if raw.get("budget") and "batch" not in raw["budget"]:
         raise RigError(f"{name}.toml, [budget]: the key batch is missing: add the largest batch that it is for.")
     memory = tuple(Region(region, **facts) for region, facts in raw.pop("memory").items())
     identity = IdentityRegister(**raw.pop("identity")) if "identity" in raw else None
     wired = WiredPort(**raw.pop("wired_port")) if "wired_port" in raw else None
+    usb_port = UsbPort(**raw.pop("usb_port")) if "usb_port" in raw else None
     gates = {region: ClockGate(**facts) for region, facts in raw.pop("memory_gates", {}).items()}
     routes = tuple(raw.pop("routes"))
     return Board(
-        name=name, memory=memory, memory_gates=gates, routes=routes, identity=identity, wired_port=wired, **raw
+        name=name, memory=memory, memory_gates=gates, routes=routes, identity=identity, wired_port=wired,
+        usb_port=usb_port, **raw
     )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from hil.rig.places import Places
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import renode
 from hil.targets.line_faults import line_faults
+from hil.targets.own_usb import is_own_port
 from hil.targets.power import open_power
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
@@ -225,8 +226,10 @@ def _port_opens(named: BenchBoard) -> str:
     path = endpoints_of(named).serial
     if path is None:
         raise RigError(f'{named.name} has no serial port in rig.toml: add serial = "..." (`hil devices` lists them).')
-    open_serial(path, boards.load(named.name).baud).close()
-    return f"{path} opens."
+    board = boards.load(named.name)
+    with contextlib.closing(open_serial(path, board.baud)) as port:
+        own = is_own_port(board, port)
+    return f"{path} opens{'; it is on the own USB of the board, which needs no probe and no button' if own else ''}."
 
 
 def _agent_answers(named: BenchBoard) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from pathlib import Path
 
@@ -52,11 +53,14 @@ class WithFlash(WithPort):
     def connect(self) -> None:
         """Open port and flash route now, and not when they are first needed: what is missing is said here.
 
-        Through a probe the chip is identified, and its core stands still until `flash` or `reset`.
+        Through a probe the chip is identified, and its core stands still until `flash` or `reset`. The port may be one
+        that firmware makes on the chip's own USB, and be absent until it is flashed.
 
         Raises Blocked if one is missing or cannot be opened, or it is another chip.
         """
-        _ = self.serial
+        away = (Blocked,) if self._is_attached and self.board.usb_port is not None else ()
+        with contextlib.suppress(*away):  # where it is needed, it is opened again
+            self._serial_now()
         self._route = self._open_route()
 
     def _open_route(self) -> FlashRoute:
@@ -64,7 +68,7 @@ class WithFlash(WithPort):
         ends = self._taken.endpoints
         self._close_probe()
         process, log = self._taken.probe_process, self._folder / FLASH_LOG
-        route = route_of(Flashing(self.board, ends, lambda: self.serial.pyserial, process, self._tell, log))
+        route = route_of(Flashing(self.board, ends, lambda: self._serial_now().pyserial, process, self._tell, log))
         probe = probe_of(route)
         if probe is not None:
             self._note_probe(probe)

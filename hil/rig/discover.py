@@ -10,7 +10,9 @@ from typing import Any
 import serial.tools.list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
+from hil import boards
 from hil.targets import uf2_drives
+from hil.targets.own_usb import is_agent
 from hil.targets.uf2_drives import line_of
 from hil.targets.usb_places import MADE_UP, PREFIX, made_up_ids
 
@@ -30,6 +32,7 @@ class AttachedDevice:
         path: USB bus and ports at which it is plugged in, or mount point; empty if unknown.
         device: path of a serial port; empty for other devices.
         target: pyOCD's target name for the chip on the probe's board; empty if the probe does not report it.
+        board: board of the catalogue whose agent makes this port on the chip's own USB; empty of any other.
     """
 
     kind: str
@@ -38,6 +41,7 @@ class AttachedDevice:
     path: str = ""
     device: str = ""
     target: str = ""
+    board: str = ""
 
 
 def attached() -> list[AttachedDevice]:
@@ -67,11 +71,17 @@ def probes() -> list[AttachedDevice]:
 
 def ports() -> list[AttachedDevice]:
     """Return the serial ports of USB devices; other ports have no identity."""
-    return [
-        AttachedDevice("port", _name_of(port), port.serial_number or port.device, port.location or "", port.device)
-        for port in sorted(serial.tools.list_ports.comports())
-        if port.vid is not None
-    ]
+    return [_port(port) for port in sorted(serial.tools.list_ports.comports()) if port.vid is not None]
+
+
+def _port(port: ListPortInfo) -> AttachedDevice:
+    name, number = _name_of(port), port.serial_number or port.device
+    return AttachedDevice("port", name, number, port.location or "", port.device, board=_agent_of(port))
+
+
+def _agent_of(port: ListPortInfo) -> str:
+    """Return the board whose agent has made a port; empty if another program has, or the port is no chip's own."""
+    return next((board.name for board in boards.working()[0] if is_agent(board, port)), "")
 
 
 def _name_of(port: ListPortInfo) -> str:

@@ -21,7 +21,7 @@ HEAD = """\
 # probe = "..."        full USB serial number of its debug probe, or usb:1-2.3, the place of a probe without a serial
 #                      number (`hil devices`); omit it for a board without a probe
 # serial = "..."       USB serial number of its serial port, or the port's path (/dev/serial/by-path/... survives a
-#                      restart)
+#                      restart), or its USB vendor and product, such as 2e8a:000a, if it is the only one
 # place = "..."        labgrid place that the board is at, instead of the keys above (docs/how-to/lab.md)
 # board = "any:TAG"    instead of name and place: any labgrid place with the tag board=TAG
 # pack = "..."         CMSIS pack that describes the chip, if pyOCD's own target does not work
@@ -41,7 +41,10 @@ HEAD = """\
 
 
 def tables(devices: Sequence[AttachedDevice]) -> str:
-    """Return a table for each probe, with the serial port of the same USB device; other devices as comments."""
+    """Return a table for each probe, with the serial port of the same USB device, and for each board on its own USB.
+
+    Other devices are comments.
+    """
     left = {id(device): device for device in devices}
     parts = []
     for probe in (device for device in devices if device.kind == "probe"):
@@ -49,6 +52,11 @@ def tables(devices: Sequence[AttachedDevice]) -> str:
         parts.append(_table(probe, ports))
         for used in (probe, *ports):
             left.pop(id(used), None)
+    own = [each for each in left.values() if each.board]
+    for port in own:
+        several = sum(each.board == port.board for each in own) > 1
+        parts.append(_table_of_own_port(port, several))
+        del left[id(port)]
     if left:
         parts.append("# Also attached:\n" + "".join(f"#   {_line(device)}\n" for device in left.values()))
     return "\n".join(parts)
@@ -85,6 +93,13 @@ def _table(probe: AttachedDevice, ports: Sequence[AttachedDevice]) -> str:
         lines += [f'# serial = "{port.device}"   # one of {len(ports)} ports of this probe: choose\n' for port in ports]
         lines += [] if ports else ['# serial = "..."   # this probe has no serial port: see below\n']
     return "".join(lines)
+
+
+def _table_of_own_port(port: AttachedDevice, several: bool) -> str:
+    """Return the table of a board on its own USB; one of `several` of a kind has an `id`."""
+    word = f'id = "{port.board}-{port.identity[-6:]}"\n' if several else ""
+    head = f'# {_line(port)}\n[[board]]\nname = "{port.board}"\n{word}'
+    return f'{head}serial = "{port.identity}"   # its own USB port, now {port.device}\n'
 
 
 def _is_chip_of(target: str, board: Board) -> bool:

@@ -16,6 +16,7 @@ from hil.images import Image
 from hil.link.failures import Refused
 from hil.link.session import Session, board_name, fresh_nonce
 from hil.steady_clock import steady_s
+from hil.targets.own_usb import ask_for_boot_loader, is_own_port
 from hil.targets.serial_port import SerialPort
 
 ANSWER_S = 2.5  # an agent that runs answers within milliseconds
@@ -87,7 +88,10 @@ class ByBootLoader:
         return f"{name} agent {state}: name its probe (`probe = ...`), or flash {image.path.name} by hand."
 
     def _enter(self, loader: BootLoader, runs: bool) -> None:
-        """Enter the boot loader and wait for it: through the agent if it runs and can, else by asking the operator."""
+        """Enter the boot loader and wait for it: through the agent if it runs and can, else by asking the operator.
+
+        A program on the chip's own USB port that is no agent, or hangs, is asked by 1,200 baud before.
+        """
         if runs:
             if loader.waits():
                 raise Blocked(
@@ -99,6 +103,10 @@ class ByBootLoader:
                 return
         elif loader.waits():
             return
+        elif is_own_port(self._board, self._port):
+            ask_for_boot_loader(self._port)
+            if _appears(loader, APPEAR_S):
+                return
         self._tell(f"{self._board.name} needs its boot loader: {loader.button} (within {ENTER_S:.0f} s).")
         if not _appears(loader, ENTER_S):
             raise Blocked(
@@ -106,6 +114,23 @@ class ByBootLoader:
                 f"{self._board.name} did not enter its boot loader within {ENTER_S:.0f} s: "
                 f"{loader.button}, and run again.",
             )
+
+
+class FromBootLoader:
+    """Flash route of a board that waits in its boot loader, and whose port the firmware makes that it does not run.
+
+    The new image is verified when the trial greets the agent.
+    """
+
+    def __init__(self, loader: BootLoader) -> None:
+        self._loader = loader
+        self.name = loader.name
+        self.verified: Verify = "none"
+
+    def program(self, image: Image, always: bool = False) -> bool:
+        """Program the image; return True. Raises Blocked if it was not accepted."""
+        self._loader.program(image)
+        return True
 
 
 def ask_agent(port: SerialPort, deadline_s: float = ANSWER_S) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from hil.errors import Blocked, RigError, shown
 from hil.images import Image
 from hil.plugins import Registry
 from hil.plugins.guarded import wanted
-from hil.targets.boot_loader import BootLoader, ByBootLoader, Tell
+from hil.targets.boot_loader import BootLoader, ByBootLoader, FromBootLoader, Tell
 from hil.targets.probe_process import ProbeProcess
 from hil.targets.serial_port import SerialPort
 
@@ -87,10 +87,17 @@ def loaded_by_stand_in(flashing: Flashing) -> FlashRoute | None:
 
 def by_boot_loader(loader: Callable[[Board, str | None], BootLoader], flashing: Flashing) -> FlashRoute | None:
     """Return the route through a USB boot loader of an attached board without a probe."""
-    ends = flashing.endpoints
+    ends, board = flashing.endpoints, flashing.board
     if ends.reality != "hardware" or ends.probe is not None:
         return None
-    return ByBootLoader(flashing.board, flashing.port(), loader(flashing.board, ends.loader), flashing.tell)
+    made = loader(board, ends.loader)
+    try:
+        port = flashing.port()
+    except Blocked:
+        if board.usb_port is None or not made.waits():
+            raise
+        return FromBootLoader(made)
+    return ByBootLoader(board, port, made, flashing.tell)
 
 
 def _accept(name: str, kind: Any) -> RouteKind:

@@ -23,6 +23,7 @@ from hil.port_errors import PORT_ERRORS
 from hil.process_time import AbleTime
 from hil.steady_clock import steady_s
 from hil.targets.network_port import open_network
+from hil.targets.own_usb import names
 
 READ_TIMEOUT_S = 0.02
 WRITE_TIMEOUT_S = 20.0  # without a byte that the other end accepts; the longest frame takes 1.2 s at 9,600 baud
@@ -177,19 +178,19 @@ def path_of(endpoints: Endpoints) -> str:
 
 
 def port_of(serial_number: str, board: str, title: str) -> str:
-    """Return the path of the port whose USB device has a serial number.
+    """Return the path of the port whose USB device has a serial number, or the USB ids (`hil.targets.own_usb`).
 
     Of several ports of one device it is the one that the catalogue says is wired to the chip (`wired_port`).
 
     Args:
-        serial_number: in rig.toml.
+        serial_number: in rig.toml, or the USB ids.
         board: its name in the catalogue, or any other name.
         title: of the board in messages.
 
     Raises:
         Blocked: there is no such port, or several, of which the catalogue names none or more than one.
     """
-    ports = [port for port in serial.tools.list_ports.comports() if port.serial_number == serial_number]
+    ports = [port for port in serial.tools.list_ports.comports() if names(serial_number, port)]
     wired = boards.load(board).wired_port if len(ports) > 1 and boards.is_known(board) else None
     chosen = [port for port in ports if _is(port, wired)] if wired is not None else ports
     if len(chosen) == 1:

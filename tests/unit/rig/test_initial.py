@@ -34,6 +34,24 @@ def test_a_probe_that_tells_its_chip_is_named_with_the_port_of_its_own(rig: Path
     assert "#   port: FTDI, A50285BI, /dev/ttyUSB0 at 1-7" in rig.read_text()
 
 
+PICO = AttachedDevice("port", "trainrig trainrig agent", "E6614103E7452A2F", "1-8:1.0", "/dev/ttyACM4", board="rp2040")
+PICO_2 = AttachedDevice(
+    "port", "trainrig trainrig agent", "E6614103E7000001", "1-9:1.0", "/dev/ttyACM5", board="rp2040"
+)
+
+
+def test_a_board_on_its_own_usb_is_named_without_a_probe(rig: Path) -> None:
+    write_initial(rig, tables([PROBE, PORT, PICO, LONELY]))
+    entries = [(entry.name, entry.probe, entry.serial) for entry in read_bench(rig).board]
+    assert entries == [("stm32h7b3", "0672FF30", "0672FF30"), ("rp2040", None, "E6614103E7452A2F")]
+    assert rig.read_text().count("E6614103E7452A2F") == 2
+
+
+def test_two_of_a_kind_on_their_own_usb_have_words_of_their_own(rig: Path) -> None:
+    write_initial(rig, tables([PICO, PICO_2]))
+    assert [entry.id for entry in read_bench(rig).board] == ["rp2040-452A2F", "rp2040-000001"]
+
+
 def test_what_cannot_be_known_is_left_to_the_reader(rig: Path) -> None:
     write_initial(rig, tables([J_LINK, *J_LINK_PORTS]))
     assert read_bench(rig).board == []
