@@ -64,6 +64,7 @@ class DeviceOfRegisters:
                 lambda _address, _latest: self.clock.now,
                 self._drive,
                 lambda: self.wires.powered,
+                lambda _there: None,
             )
         )
         self.configuration, self.descriptor, self.strings = configuration(), DEVICE, dict(STRINGS)

@@ -65,6 +65,7 @@ PERIPHERALS = (
 )  # fmt: skip
 TIMER_IRQ, USB_IRQ, DMA_IRQ, IO_IRQ_BANK0, UART0_IRQ, TX_PIN, RX_PIN = 0, 5, 11, 13, 20, 0, 1
 DREQ_UART0_RX, UART0 = 21, 0x40034000  # (2.5.3.1)
+VBUS_SENSE_PIN = 24  # of the board (Raspberry Pi Pico data sheet, 2.1)
 
 
 class Rp2040Timer(RpTimer):
@@ -139,7 +140,7 @@ class Rp2040(Chip):
         self.uart0 = Pl011("UART0", UART0, self.clock, wiring, self.dma, DREQ_UART0_RX)
         self.usb_controller = UsbController(UsbWiring(
             self.clocks.usb_hz, self._usb_settle, self._store_time, lambda high: self.nvic.set_line(USB_IRQ, high),
-            lambda: self.powered,
+            lambda: self.powered, lambda there: self.sio.connect(VBUS_SENSE_PIN, int(there)),
         ))  # fmt: skip
         sysinfo = SysInfo("SYSINFO", 0x40000000)
         self.resets = Resets(0x4000C000, NAMES, {

@@ -41,6 +41,7 @@ class UsbWiring:
         store_time: `now` of `UsbRam`.
         drive: called with the level of the interrupt line when it may have changed.
         powered: returns whether the chip has power.
+        cable: called with whether a cable is plugged in, which brings 5 V.
     """
 
     usb_hz: Callable[[], int]
@@ -48,6 +49,7 @@ class UsbWiring:
     store_time: Callable[[int, bool], int]
     drive: Callable[[bool], None]
     powered: Callable[[], bool]
+    cable: Callable[[bool], None]
 
 
 class UsbController(ApbBlock):
@@ -99,6 +101,7 @@ class UsbController(ApbBlock):
     def connect(self, bus: UsbBus | None) -> None:
         self._bus = bus
         self._in_reset = self._suspended = False
+        self._wiring.cable(bus is not None)
         self._refresh()
 
     @property
