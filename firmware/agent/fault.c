@@ -16,10 +16,6 @@ void fault_watch(const link_t *link) {
     watched = link;
 }
 
-__attribute__((weak)) void port_after_fault(void) {
-    wait_for_interrupt();
-}
-
 /* Armv6-M does not tell why (ARM DDI 0419, B3.2). Of a SecureFault SFSR tells, not CFSR. */
 static void put_cause(msg_fault_t *fault) {
 #if defined(__ARM_ARCH_8M_MAIN__)
@@ -64,7 +60,11 @@ __attribute__((noreturn, used)) static void fault_report(const uint32_t *stacked
     port_uart_write_polled(&(const uint8_t){0}, 1);
     link_send(port_uart_write_polled, MSG_FAULT, session, seq, &fault, sizeof fault);
     for (;;) {
+#ifdef PORT_AFTER_FAULT
         port_after_fault();
+#else
+        wait_for_interrupt();
+#endif
     }
 }
 

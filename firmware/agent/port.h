@@ -40,8 +40,8 @@ void port_uart_write(const uint8_t *bytes, size_t n);
 /* Send n bytes by polling, with interrupts masked. For the fault handler, which cannot use the queue. */
 void port_uart_write_polled(const uint8_t *bytes, size_t n);
 
-/* Called again and again after a fault is reported, with interrupts masked: serve what has to be served even then. A port
-   without this function sleeps (fault.c). */
+/* Called again and again after a fault is reported, with interrupts masked: serve what has to be served even then. Only
+   of a port whose port.mk defines PORT_AFTER_FAULT; the others sleep. */
 void port_after_fault(void);
 
 /* Read up to `capacity` received bytes. Returns how many were read, 0 when there are none. */
