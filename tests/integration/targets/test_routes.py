@@ -10,9 +10,11 @@ import tty
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import serial.tools.list_ports
 import xxhash
 
 from hil import boards
@@ -31,6 +33,7 @@ from hil.targets.probe_process import ProbeProcess
 from hil.targets.pyocd_targets.stm32f746xg import STM32F746xG
 from hil.targets.pyocd_targets.stm32h7b3xx import STM32H7B3xx
 from hil.targets.serial_port import emptied, open_serial
+from hil.targets.uf2 import Uf2
 from tests.device_at import device_at
 
 H7, PICO, QEMU = (boards.load(name) for name in ("stm32h7b3", "rp2040", "mps2-an500"))
@@ -217,6 +220,38 @@ def test_a_virtual_pico_goes_to_usb_boot_on_request(tmp_path: Path, process: Pro
         with contextlib.closing(open_serial(str(stand_in.endpoints.serial), PICO.baud)) as port:
             assert ByBootLoader(PICO, port, loader, told.append).program(image, always=True)
             assert (loader.programmed, told, ask_agent(port, 0.5)) == (1, [], None)
+    finally:
+        stand_in.stop()
+
+
+def test_a_new_pico_is_programmed_before_its_port_is_there(
+    tmp_path: Path, process: ProbeProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own firmware makes the port. Here the line of a virtual board is that port, once the boot loader has programmed."""
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
+    stand_in = start_virtual(PICO, image_of("rp2040"), tmp_path / "log")
+    ports: list[SimpleNamespace] = []
+    waits = [True]
+
+    def program(loader: Uf2, image: Image) -> None:
+        ids = {"vid": 0x2E8A, "pid": 0x000A, "serial_number": "E6614103E7452A2F", "location": "1-2:1.0"}
+        ports.append(SimpleNamespace(device=stand_in.endpoints.serial, **ids))
+
+    monkeypatch.setattr(Uf2, "waits", lambda loader: waits[0])
+    monkeypatch.setattr(Uf2, "program", program)
+    ends = Endpoints("rp2040", "hardware", serial_number="2e8a:000a")
+    try:
+        with device_at(PICO, stand_in.endpoints, process) as dut:
+            dut.flash()
+        monkeypatch.setattr(serial.tools.list_ports, "comports", lambda: ports)
+        with device_at(PICO, ends) as dut:
+            dut.connect()
+            assert dut.flash() and dut.record.route == "uf2"
+            assert dut.agent.greeting["board"].rstrip(b"\0") == b"rp2040"
+        ports.clear()
+        waits[0] = False
+        with device_at(PICO, ends) as dut, pytest.raises(Blocked, match="2e8a:000a .*is not attached"):
+            dut.connect()
     finally:
         stand_in.stop()
 
