@@ -217,7 +217,7 @@ static void frame_begins(void) {
     if (usb.waiting) {
         usb.waiting = false;
         make_available(TO_HOST);
-    } else if ((usb.armed & BIT(TO_HOST)) == 0) {
+    } else {
         ATOMIC_CLEAR(USB_INTE) = USB_INT_DEV_SOF;
     }
 }

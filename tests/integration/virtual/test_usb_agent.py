@@ -143,6 +143,16 @@ def test_it_takes_and_sends_500_kb_each_second_of_bus_time(desk: Desk) -> None:
     assert desk.good()
 
 
+def test_a_packet_that_nobody_reads_costs_no_interrupts(desk: Desk) -> None:
+    """The start of each frame interrupts only while a packet waits for one; one that is available does not."""
+    desk.ask(hello())
+    port = desk.session.port
+    assert port is not None and port._reader is not None
+    desk.session.host.stop(port._reader)
+    assert desk.ask(LinkFrame(ECHO.id, 0x42, 1, b"unread")) == []
+    assert not desk.chip.usb.wants_frames and desk.good()
+
+
 def test_it_answers_on_the_port_on_which_it_is_asked(desk: Desk) -> None:
     for nonce in (1, 3):
         assert len(desk.ask(hello(nonce))) == 1 and desk.uart == b""
