@@ -117,7 +117,7 @@ _Static_assert(sizeof configuration == LONG, "wTotalLength");
 static const char *text(uint8_t index) {
     switch (index) {
     case MAKER: return "trainrig";
-    case NAME: return "trainrig agent"; /* by which the host knows it (hil/targets/usb_agents.py) */
+    case NAME: return "trainrig agent"; /* by which the host knows it (hil/boards/rp2040.toml) */
     case SERIAL_NUMBER: return usb_serial_number();
     default: return NULL;
     }

@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from usb_host import ACK, FROM_HOST, NAK, NOTICES, PACKET, SILENT, STALL, TO_HOST, Stalled, UsbHost, build
 
+from hil import boards
+from hil.boards.catalogue import UsbPort
 from tests.built_once import built_once
 
 FAST = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
@@ -51,7 +53,9 @@ def test_the_device_says_what_it_is(host: UsbHost) -> None:
     device = host.get(0x00, 6, DEVICE)
     assert len(device) == device[0] == 18 and device[1] == 1 and device[2:4] == b"\x00\x02" and device[7] == PACKET
     vendor, product = struct.unpack_from("<HH", device, 8)
-    assert (vendor, product) == (0x2E8A, 0x000A)
+    assert boards.load("rp2040").usb_port == UsbPort(vendor, product, text(host, device[15])), (
+        "by which the rig knows it"
+    )
     assert [text(host, index) for index in device[14:17]] == ["trainrig", "trainrig agent", "E6614103E7452A2F"]
     assert host.get(0x00, 6, STRING) == b"\x04\x03\x09\x04"
 
