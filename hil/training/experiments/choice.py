@@ -16,7 +16,7 @@ from typing import Any
 from hil.atomic_write import write_atomic
 from hil.bounded_read import read_json
 from hil.errors import RigError
-from hil.training.experiments.curve import AGAIN, LARGEST_JSON, discard, ended, read_curve, read_run
+from hil.training.experiments.curve import AGAIN, LARGEST_JSON, discard, ended, held_out, read_curve, read_run
 from hil.training.experiments.kinds import Run
 from hil.training.experiments.rate_search import best_rate
 from hil.training.experiments.run import AnyRun, Given
@@ -35,13 +35,14 @@ class RunFolders:
         return best_rate(self.folder, stem)
 
     def best_run(self, names: Sequence[str]) -> int:
-        """Return the place of the run with the best last accuracy; equals are decided by the loss."""
+        """Return the place of the run with the most right images at its end; equals are decided by their loss."""
         places = []
         for place, name in enumerate(names):
             rows = read_curve(self.folder / name)
             if not ended(read_run(self.folder / name)[0], rows):
                 raise RigError(f"the run {name} is not trained to its end, and others depend on it: add --resume.")
-            places.append((-rows[-1].test_accuracy, rows[-1].loss, place))
+            right, _, loss = held_out(rows[-1], name)
+            places.append((-right, loss, place))
         return min(places)[2]
 
     def settings_of(self, name: str) -> Given:

@@ -49,11 +49,11 @@ class EpochRow:
     moved: float = 0.0  # share of the trained numbers that differ from their initial values
     digest: int | None = None  # after the last step (docs/arithmetic.md, section 11); None for row 0
     arithmetic: str | None = None  # NumPy or the host's C, which give identical bits; None in old rows
-    test_loss: float | None = (
-        None  # mean over all test images, in nats; None in old rows, and where logits have no scale
-    )
+    test_loss: float | None = None  # mean over all test images, in nats; None in old rows
     failed: str = ""  # why a step of this epoch failed: it changed nothing, and the run ends here
     backward_macs: float | None = None  # multiply-accumulates of a sample's backward pass, mean; None: not counted
+    right: int | None = None  # test images that are classified correctly; of few-shot tasks, their sum,
+    of: int | None = None  # of so many; both None in old rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +135,17 @@ def read_curve(folder: Path) -> list[EpochRow]:
     if any(row.epoch != number or row.step < 0 for number, row in enumerate(found)):
         raise RigError(f"{path} is damaged (its epochs are not 0, 1, 2, ...): {AGAIN}.")
     return found
+
+
+def held_out(row: EpochRow, name: str) -> tuple[int, int, float]:
+    """Return of a row how many test images are right, of how many, and their mean loss in nats.
+
+    Raises:
+        RigError: an older trainrig wrote the row, without counts.
+    """
+    if row.right is None or row.of is None or row.test_loss is None:
+        raise RigError(f"the curve of {name} does not count the right images of its epoch {row.epoch}: {AGAIN}.")
+    return row.right, row.of, row.test_loss
 
 
 def write_curve(folder: Path, rows: Sequence[EpochRow]) -> None:

@@ -47,8 +47,6 @@ class ExponentRun(BaseRun):
     given: Given = ()  # settings that differ from those of the column
     tag: str = ""  # distinguishes runs of one cell that differ in `given` or `r_max`
 
-    has_test_loss = True
-
     def chosen(self) -> str:
         """Return the scale of the perturbation; empty where nothing is perturbed."""
         return f"r_max {self.r_max}" if self.settings(0, ()).partition else ""

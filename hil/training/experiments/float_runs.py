@@ -41,7 +41,6 @@ class FloatRun(BaseRun):
     given: Given = ()  # settings besides eta, batch and seed that differ from the method's defaults
     tag: str = ""  # distinguishes runs of the same cell
 
-    has_test_loss = True
     largest_eta: ClassVar[float] = Fp32Settings.table["eta"].most or 0.0
 
     @property

@@ -46,11 +46,6 @@ class FqtRun(BaseRun):
     largest_eta: ClassVar[float] = FqtSettings.table["eta"].most or 0.0
 
     @property
-    def has_test_loss(self) -> bool:  # type: ignore[override]
-        """Whether the logits are floats: those of `uint8` have a scale that moves."""
-        return self.configuration != "uint8"
-
-    @property
     def has_state(self) -> bool:  # type: ignore[override]
         """Whether statistics, ranges of errors or the largest loss go on from step to step."""
         method = self._method()

@@ -1,11 +1,15 @@
-"""Search a learning rate: the grid grows until its best rate is inside it, moves weights and does no harm.
+"""Search a learning rate: the grid grows until its best rate is inside it, moves weights and helps.
 
 Then it gets finer: the rates beside the best one are half a decade away from it.
+
+Rates are compared by counts of right held-out images, summed over the seeds: integers, which no rounding orders. Counts
+within a standard error of the most are equal, and the mean loss on the held-out images chooses among them.
 """
 
 from __future__ import annotations
 
 import glob
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,12 +18,13 @@ from statistics import fmean, stdev
 from typing import Any, Generic, TypeVar
 
 from hil.errors import RigError
-from hil.training.experiments.curve import RUN_FILE, EpochRow, ended, read_curve, read_run
+from hil.training.experiments.curve import RUN_FILE, EpochRow, ended, held_out, read_curve, read_run
 from hil.training.experiments.kinds import RatedRun, Run
 
 SMALLEST_ETA = 1e-6
 Rated = TypeVar("Rated", bound=RatedRun)
 MOST_RATES = 16  # in a grid: from its initial rates it may grow by about six decades
+FEWEST_IMAGES = 500  # held out, times seeds: of fewer, a standard error may be above 2.2 points
 WIDEST_GAP = 4.0  # between the best rate and the next one: half a decade, as `above` and `below` round it
 
 
@@ -28,21 +33,38 @@ class RateResult:
     """The result of one rate of a grid, on the held-out images."""
 
     eta: float
-    accuracies: tuple[float, ...]  # after the last epoch, one per seed
-    loss: float  # mean training loss of the last epoch over the seeds, in nats
+    right: tuple[int, ...]  # images that are classified correctly after the last epoch, one count per seed
+    of: int  # images of a seed
+    held_out_loss: float  # mean over images and seeds after the last epoch, in nats
     moved: float  # smallest share, over the seeds, of the trained numbers that differ from their initial values
-    before: float  # mean accuracy before training
+    start: int  # images that are classified correctly before training, sum over the seeds
     failed: bool = False  # whether a step of a seed failed
 
     @property
+    def count(self) -> int:
+        """Images that are classified correctly, sum over the seeds."""
+        return sum(self.right)
+
+    @property
+    def images(self) -> int:
+        """Images that are classified, sum over the seeds."""
+        return self.of * len(self.right)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the count, in images: that of a binomial."""
+        return math.sqrt(self.count * (self.images - self.count) / self.images)
+
+    @property
     def harmful(self) -> bool:
-        """Whether a step fails or training lowers the accuracy; then a lower rate is better."""
-        return self.failed or fmean(self.accuracies) < self.before
+        """Whether a step fails or training gains no image; then a lower rate is better."""
+        return self.failed or self.count <= self.start
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields, with mean and spread of the accuracies."""
-        spread = stdev(self.accuracies) if len(self.accuracies) > 1 else None
-        return asdict(self) | {"mean": fmean(self.accuracies), "spread": spread}
+        shares = [count / self.of for count in self.right]
+        spread = stdev(shares) if len(shares) > 1 else None
+        return asdict(self) | {"mean": fmean(shares), "spread": spread}
 
 
 @dataclass(frozen=True)
@@ -74,9 +96,9 @@ class RateSearch(Generic[Rated]):
     def more_runs(self, runs: Path) -> tuple[Rated, ...]:
         """Return the unfinished runs of started rates, or else the runs of the next rate of the grid.
 
-        There are none if the best rate is inside the grid, does no harm and has its neighbours, or if the grid cannot
-        grow. If all rates diverge, the best one is best by chance. So a grid whose best rate is worse than no training
-        grows downwards.
+        There are none if the best rate is inside the grid, helps and has its neighbours, or if the grid cannot
+        grow. If all rates diverge, the best one is best by chance. So a grid whose best rate is no better than no
+        training grows downwards.
         """
         if begun := self._begun(runs):
             return begun
@@ -118,21 +140,22 @@ def results(runs: Path, stem: str) -> list[RateResult]:
     """Return the result of every rate of a search, by ascending rate.
 
     Raises:
-        RigError: a run is not trained to its end, or there is none.
+        RigError: a run is not trained to its end or has no counts, or there is none.
     """
-    by_rate: dict[float, list[tuple[float, float, float, float, bool]]] = {}
+    by_rate: dict[float, list[tuple[int, int, float, float, int, bool]]] = {}
     for eta, run, rows in _runs(runs, stem):
         if not ended(run, rows):
             raise RigError(f"the run {run.name} is not trained to its end, and others depend on it: add --resume.")
         last = rows[-1]
-        facts = last.test_accuracy, last.loss or 0.0, last.moved, rows[0].test_accuracy, bool(last.failed)
-        by_rate.setdefault(eta, []).append(facts)
+        start, (right, of, loss) = held_out(rows[0], run.name)[0], held_out(last, run.name)
+        by_rate.setdefault(eta, []).append((right, of, loss, last.moved, start, bool(last.failed)))
     if not by_rate:
         raise RigError(f"{runs} contains no run of the search {stem}: add --resume.")
     found = []
     for eta, seeds in sorted(by_rate.items()):
-        accuracies, losses, moved, before, failed = zip(*seeds, strict=True)
-        found.append(RateResult(eta, accuracies, fmean(losses), min(moved), fmean(before), any(failed)))
+        counts, images, losses, moved, starts, failed = zip(*seeds, strict=True)
+        mean = math.inf if any(map(math.isnan, losses)) else fmean(losses)
+        found.append(RateResult(eta, counts, images[0], mean, min(moved), sum(starts), any(failed)))
     return found
 
 
@@ -146,11 +169,20 @@ def _runs(runs: Path, stem: str) -> Iterator[tuple[float, Run, list[EpochRow]]]:
 
 
 def best_of(found: Sequence[RateResult]) -> RateResult:
-    """Return the rate with the best mean accuracy on the held-out images among those that move weights and do not fail.
+    """Return the rate with the least held-out loss among `equal_rates`; of equal losses, the smallest rate."""
+    return min(equal_rates(found), key=lambda one: (one.held_out_loss, one.eta))
 
-    Equals are decided by the loss, then by the size of the rate.
+
+def equal_rates(found: Sequence[RateResult]) -> list[RateResult]:
+    """Return the rates whose counts are no standard error below the most, in their order: their counts do not decide.
+
+    A rate that moves weights counts before one that does not, then one whose steps do not fail before others, and then
+    one that gains images over the start before one that does not.
     """
-    return min(found, key=lambda one: (one.moved == 0, one.failed, -fmean(one.accuracies), one.loss, one.eta))
+    first = min((one.moved == 0, one.failed, one.harmful) for one in found)
+    left = [one for one in found if (one.moved == 0, one.failed, one.harmful) == first]
+    best = max(left, key=lambda one: one.count)
+    return [one for one in left if best.count - one.count < max(best.standard_error, 1)]
 
 
 def best_rate(runs: Path, stem: str) -> float:
@@ -159,15 +191,22 @@ def best_rate(runs: Path, stem: str) -> float:
 
 
 def search_facts(runs: Path, search: RateSearch[Any]) -> Mapping[str, Any]:
-    """Return a search for the record: all rates, the chosen one, and whether it is inside the grid and does harm."""
+    """Return a search for the record: all rates, the chosen one, and whether it is inside the grid and does harm.
+
+    `images` is the number of held-out images times seeds; `equal` are the rates whose counts do not decide, and if
+    there are several, the loss did (`by`).
+    """
     found = results(runs, search.stem)
-    best = best_of(found)
+    best, equal = best_of(found), equal_rates(found)
     return {
         "row": search.base.variant,
         "data": search.base.data,
         "seeds": search.seeds,
+        "images": best.images,
         "rates": [one.to_json() for one in found],
         "chosen": best.eta,
+        "by": "count" if len(equal) == 1 else "loss",
+        "equal": [one.eta for one in equal],
         "inside": found[0].eta < best.eta < found[-1].eta and best.moved > 0 and not best.failed,
         "harmful": best.harmful,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -20,6 +20,7 @@ from hil.report.scripts import allowed, script
 from hil.training.experiments.charts import charts
 from hil.training.experiments.costs import table_line
 from hil.training.experiments.curve import CURVES_FILE, write_curves
+from hil.training.experiments.rate_search import FEWEST_IMAGES
 from hil.training.experiments.summary import CellResult, ExperimentSummary, Order
 
 CELL_FIELDS = (
@@ -123,20 +124,32 @@ def sparse_lines(summary: ExperimentSummary) -> list[str]:
 
 
 def rate_lines(summary: ExperimentSummary) -> list[str]:
-    """Return the searches of learning rates as lines of text: every rate with its accuracy; the chosen one is bold."""
-    what = "mean accuracy on the held-out images over the seeds; the chosen rate is bold"
+    """Return the searches of learning rates as lines of text: every rate with its count; the chosen one is bold."""
+    what = "right held-out images, sum over the seeds; the chosen rate is bold"
     lines = ["", f"Searched ({what}):", ""] if summary.searches else []
     for search in summary.searches:
         rates = []
         for one in search["rates"]:
-            text = f"{one['eta']:g}: {one['mean']:.1%}" + (" (no weight moves)" if one["moved"] == 0 else "")
+            text = f"{one['eta']:g}: {sum(one['right'])}" + (" (no weight moves)" if one["moved"] == 0 else "")
             text += " (a step failed)" if one["failed"] else ""
             rates.append(f"**{text}**" if one["eta"] == search["chosen"] else text)
-        edge = "" if search["inside"] else "; the best rate does not lie inside the grid"
-        edge += "; no rate is as good as no training" if search["harmful"] else ""
-        found = ", ".join([f"before training {search['rates'][0]['before']:.1%}", *rates])
-        lines.append(f"- {search['row']} on {search['data']}, {search['seeds']} seeds: {found}{edge}")
+        found = ", ".join([f"before training {search['rates'][0]['start']}", *rates])
+        of = f"{search['seeds']} seeds, {search['images']} images"
+        lines.append(f"- {search['row']} on {search['data']}, {of}: {found}{''.join(_remarks(search))}")
     return lines
+
+
+def _remarks(search: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a reader must know of a search, each behind a semicolon."""
+    if search["by"] == "loss":
+        equal = ", ".join(f"{rate:g}" for rate in search["equal"])
+        yield f"; chosen by loss, the counts of {equal} are within a standard error"
+    if search["images"] < FEWEST_IMAGES:
+        yield f"; fewer than {FEWEST_IMAGES} images decide nothing"
+    if not search["inside"]:
+        yield "; the best rate does not lie inside the grid"
+    if search["harmful"]:
+        yield "; no rate is better than no training"
 
 
 def entry(summary: ExperimentSummary, data: str, column: str, row: str) -> str:

@@ -28,7 +28,7 @@ class TrainedRuns(Protocol):
         """Return the learning rate that a search chooses."""
 
     def best_run(self, names: Sequence[str]) -> int:
-        """Return the place of the run with the best last accuracy; equals are decided by the loss."""
+        """Return the place of the run with the most right images at its end; equals are decided by their loss."""
 
     def settings_of(self, name: str) -> Given:
         """Return the `given` settings of a run, with what it chose."""
@@ -49,7 +49,6 @@ class BaseRun(ABC):
     eta: float | None = None  # the learning rate; None: the method has none, or the best of a search
     tasks = 0  # few-shot tasks that are trained, each by itself; 0: the data set is trained
     compares = False
-    has_test_loss = False  # whether the logits are numbers with exponents, or floats
     has_state = False  # whether more than the weights decides later steps: momentum, moments, masks
     on_board = True  # whether a board can repeat it
 

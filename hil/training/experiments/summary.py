@@ -12,7 +12,7 @@ from typing import Any
 from hil.training.experiments.certify import Certificate
 from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, ended, read_curve
-from hil.training.experiments.rate_search import search_facts
+from hil.training.experiments.rate_search import FEWEST_IMAGES, search_facts
 from hil.training.experiments.table import COSINE, LOSS, NONE, Cell, PaperTable
 
 Curves = Mapping[str, Sequence[EpochRow]]  # by name of the run
@@ -204,11 +204,21 @@ def _doubts(
         runs = table.cells[cell.data, cell.column, row]
         for stem in dict.fromkeys(stem for run in runs for stem in run.searches()):
             found = searches.get(stem)
-            if found is not None and (not found["inside"] or found["harmful"]):
-                yield f"the best rate of {row} is {'harmful' if found['harmful'] else 'not inside its grid'}"
+            if found is not None:
+                yield from _unsearched(row, found)
         if row != NONE and any(run.eta is not None and run.epochs for run in runs):
             yield f"the rate of {row} was not searched"
         if row != NONE and cell.train_s and not cell.seeds_moved:
             yield f"{row} moved no weight"
         if cell.failed:
             yield f"a step of {row} failed"
+
+
+def _unsearched(row: str, found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why the search of a row's rate decides nothing: where its best rate lies, or too few images."""
+    if found["harmful"]:
+        yield f"no rate of {row} is better than no training"
+    elif not found["inside"]:
+        yield f"the best rate of {row} is not inside its grid"
+    if found["images"] < FEWEST_IMAGES:
+        yield f"the rate of {row} was searched on {found['images']} images, fewer than {FEWEST_IMAGES}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -80,9 +81,7 @@ class Training(_InFolder):
             none = np.zeros((0, len(self.learner.weights)), np.uint32)
             write_checkpoint(checkpoint_path(self.folder, 0), self.learner.weights, 0, none)
             arithmetic = self.learner.arithmetic
-            seen, tested, loss = self._evaluate()
-            row = EpochRow(0, 0, None, None, seen, tested, 0.0, 0.0, arithmetic=arithmetic, test_loss=loss)
-            yield self._keep(row)
+            yield self._keep(_row([(self.learner, self.data)], 0, 0, arithmetic=arithmetic))
         order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
         self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
         if self.run.has_state and self.rows[-1].epoch:
@@ -128,28 +127,18 @@ class Training(_InFolder):
         write_checkpoint(path, self.learner.weights, self.step, noted)
         if self.run.has_state:
             write_state(self.folder, epoch, self.learner.state())
-        seen, tested, test_loss = self._evaluate()
         signs = None if not right or right[0] is None else float(np.mean(np.array(right, bool)))
-        seconds = trained - started, steady_s() - trained
         loss, digest = (float(np.mean(losses)), step_digest(digests[-1])) if digests else (None, None)
         moved, arithmetic = share_moved(self.learner.weights, self._first), self.learner.arithmetic
         counted = [one for one in work if one is not None]
         macs = float(np.mean(counted)) if counted else None
-        row = EpochRow(
-            epoch, self.step, loss, signs, seen, tested, *seconds, alike, moved, digest, arithmetic, test_loss,
-            failed, macs,
+        row = _row(
+            [(self.learner, self.data)], epoch, self.step, loss=loss, right_signs=signs, train_s=trained - started,
+            cosines=alike, moved=moved, digest=digest, arithmetic=arithmetic, failed=failed, backward_macs=macs,
         )  # fmt: skip
         self._keep(row)
         (self.folder / STATE.format(epoch - 1)).unlink(missing_ok=True)  # the row says that the next one is there
         return row
-
-    def _evaluate(self) -> tuple[float, float, float | None]:
-        """Return train and test accuracy, and the mean test loss."""
-        data = self.data
-        train = self.learner.accuracy(data.train_images[:SEEN], data.train_labels[:SEEN])
-        logits, exponents = self.learner.logits(data.test_images)
-        loss = mean_loss(logits, exponents, data.test_labels) if self.run.has_test_loss else None
-        return train, float((logits.argmax(axis=1) == data.test_labels).mean()), loss
 
 
 class TaskTraining(_InFolder):
@@ -184,8 +173,7 @@ class TaskTraining(_InFolder):
             none = np.zeros((0, len(self._first)), np.uint32)
             write_checkpoint(checkpoint_path(self.folder, 0), self._first, 0, none)
             arithmetic = self.learners[0].arithmetic
-            self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0, arithmetic=arithmetic))
-            yield self.rows[-1]
+            yield self._keep(_row(self._pairs, 0, 0, arithmetic=arithmetic))
         per_epoch = self.run.per_epoch(len(self.tasks[0].train_images))
         step = self.rows[-1].step
         for learner in self.learners:
@@ -208,12 +196,15 @@ class TaskTraining(_InFolder):
         trained, step = steady_s(), self.rows[-1].step + per_epoch
         weights = self._weights()
         write_checkpoint(checkpoint_path(self.folder, epoch), weights, step, np.array(digests, np.uint32))
-        accuracies = self._evaluate()
-        seconds = trained - started, steady_s() - trained
         moved = share_moved(weights, self._first)
         arithmetic = self.learners[0].arithmetic
         digest, loss = step_digest(digests[-1]), float(np.mean(losses))
-        self._keep(EpochRow(epoch, step, loss, None, *accuracies, *seconds, None, moved, digest, arithmetic))
+        self._keep(
+            _row(
+                self._pairs, epoch, step, loss=loss, train_s=trained - started, moved=moved, digest=digest,
+                arithmetic=arithmetic,
+            )
+        )  # fmt: skip
         checkpoint_path(self.folder, epoch - 1).unlink(missing_ok=True)  # the row says that the next one is there
         return self.rows[-1]
 
@@ -221,13 +212,32 @@ class TaskTraining(_InFolder):
         """Return the trained tensors, each [tasks, ...]."""
         return [np.stack(tensors) for tensors in zip(*(learner.weights for learner in self.learners), strict=True)]
 
-    def _evaluate(self) -> tuple[float, float]:
-        """Return the mean accuracy on the support images, and on the queries."""
-        pairs: list[tuple[MethodReference, DataSet]] = list(zip(self.learners, self.tasks, strict=True))
-        return (
-            float(np.mean([learner.accuracy(task.train_images, task.train_labels) for learner, task in pairs])),
-            float(np.mean([learner.accuracy(task.test_images, task.test_labels) for learner, task in pairs])),
-        )
+    @property
+    def _pairs(self) -> list[tuple[MethodReference, DataSet]]:
+        return list(zip(self.learners, self.tasks, strict=True))
+
+
+def _row(pairs: Sequence[tuple[MethodReference, DataSet]], epoch: int, step: int, **facts: Any) -> EpochRow:
+    """Return a row with the learners evaluated, each on its data, as they are now.
+
+    Accuracies and losses are means over the learners, counts of images are sums. `facts` are other fields of the row.
+    """
+    started = steady_s()
+    seen = [learner.accuracy(data.train_images[:SEEN], data.train_labels[:SEEN]) for learner, data in pairs]
+    accuracies, losses, right = [], [], 0
+    for learner, data in pairs:
+        logits, exponents = learner.logits(data.test_images)
+        hits = logits.argmax(axis=1) == data.test_labels
+        scale = 1.0 if logits.dtype.kind == "f" else learner.logit_scale()
+        accuracies.append(float(hits.mean()))
+        losses.append(mean_loss(logits * scale, exponents, data.test_labels))
+        right += int(hits.sum())
+    facts = {"loss": None, "right_signs": None, "train_s": 0.0} | facts
+    return EpochRow(
+        epoch, step, train_accuracy=float(np.mean(seen)), test_accuracy=float(np.mean(accuracies)),
+        eval_s=steady_s() - started if epoch else 0.0, test_loss=float(np.mean(losses)), right=right,
+        of=sum(len(data.test_labels) for _, data in pairs), **facts,
+    )  # fmt: skip
 
 
 def mean_loss(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> float:

@@ -34,6 +34,14 @@ def untimed(folder: Path) -> list[EpochRow]:
     return [replace(row, train_s=0.0, eval_s=0.0) for row in read_curve(folder)]
 
 
+def counted(rows: list[EpochRow], of: int = 1000) -> list[EpochRow]:
+    """Return rows as a run on so many test images has them: with the counts of their accuracies, and losses."""
+    return [
+        replace(row, right=round(row.test_accuracy * of), of=of, test_loss=2.3 if row.loss is None else row.loss)
+        for row in rows
+    ]
+
+
 def recorded_curves(record: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each run in the record of an experiment, as pyarrow reads them."""
     curves: dict[str, list[dict[str, Any]]] = {}

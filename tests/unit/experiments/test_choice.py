@@ -23,7 +23,7 @@ from hil.training.experiments.rate_search import stem_of
 from hil.training.experiments.slices import keep, request, train_slice
 from hil.training.experiments.train import Training
 
-from .folders import by_slices, same, untimed
+from .folders import by_slices, counted, same, untimed
 
 DATA = "fashion-mnist-1k@40-10"
 BASE = FloatRun(DATA, "rate", "full-bp", 1, 1, 10, "lenet5-float32", 100)
@@ -41,7 +41,7 @@ def tried(runs: Path, eta: float, accuracy: float, seed: int = 1) -> None:
     """Write a finished run of the search."""
     run = replace(BASE, seed=seed, eta=eta, tag=f"eta{eta:g}")
     rows = [EpochRow(epoch, 4 * epoch, 1.0, None, 0.5, accuracy, 0, 0, moved=1.0) for epoch in (0, 1)]
-    write_curve(begin(runs, run), rows)
+    write_curve(begin(runs, run), counted(rows))
 
 
 @pytest.fixture

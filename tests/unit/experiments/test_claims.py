@@ -19,6 +19,8 @@ from hil.training.experiments.table import PaperTable, Within
 from hil.training.experiments.train import Training
 from hil.training.reference.methods import MethodReference, StepFailed, StepOutcome
 
+from .folders import counted
+
 DATA = "fashion-mnist-1k@40-10"
 RUN = GraphRun(
     DATA, "c", "good", 1, 3, 20, "lenet5-tflite", "poor-mans-training", (("blocks", 8), ("queries", 1)), eta=0.01
@@ -44,7 +46,7 @@ def filled(
         rows = [EpochRow(0, 0, None, None, 0.1, 0.1, 0, 0), last]
         if not failed:
             rows += [replace(last, epoch=epoch, step=2 * epoch) for epoch in (2, 3)]
-        write_curve(folder / run.name, rows)
+        write_curve(folder / run.name, counted(rows))
     return summarise(of, folder, {"time": "then", "commit": None})
 
 
@@ -76,7 +78,7 @@ def test_nothing_is_within_some_points_of_a_row_that_collapsed_for_a_seed(
         (tmp_path / run.name).mkdir(parents=True)
         write_run(tmp_path / run.name, run, "")
         rows = [EpochRow(n, 2 * n, 1.0, None, 0.5, value if n else 0.1, 1, 1, moved=float(n > 0)) for n in range(4)]
-        write_curve(tmp_path / run.name, rows)
+        write_curve(tmp_path / run.name, counted(rows))
     (order,) = summarise(of, tmp_path, {"time": "then", "commit": None}).orders
     wide = "the difference of bad and good has a standard error of 6.00, too much for a margin of 2.5"
     assert order.holds and (wide in order.doubts) is doubted
@@ -100,7 +102,7 @@ def test_nothing_is_claimed_of_a_rate_that_harms(tmp_path: Path) -> None:
             (tmp_path / run.name).mkdir()
             write_run(tmp_path / run.name, run, "")
             rows = [EpochRow(n, n, 1.0, None, 0.1, 0.2 if n else 0.3, 0, 0, moved=1.0) for n in range(4)]
-            write_curve(tmp_path / run.name, rows)
+            write_curve(tmp_path / run.name, counted(rows))
         more = search.more_runs(tmp_path)
     of = table(claims=(("good", "bad"),), searches=(search,))
     cells = {
@@ -108,7 +110,7 @@ def test_nothing_is_claimed_of_a_rate_that_harms(tmp_path: Path) -> None:
         for cell, runs in of.cells.items()
     }
     of = replace(of, cells=cells, stages=(tuple(run for runs in cells.values() for run in runs),))
-    assert doubts(filled(tmp_path, of, {"good": 0.9, "bad": 0.8})) == ["the best rate of good is harmful"]
+    assert doubts(filled(tmp_path, of, {"good": 0.9, "bad": 0.8})) == ["no rate of good is better than no training"]
 
 
 class Failing(MethodReference):
@@ -171,7 +173,7 @@ def test_a_rate_whose_steps_fail_is_not_chosen(tmp_path: Path) -> None:
             last = EpochRow(1, 2, 1.0, None, 0.5, accuracy, 1, 1, moved=moved, failed=failed)
             rows = [EpochRow(0, 0, None, None, 0.1, 0.1, 0, 0), last]
             rows += [] if failed else [replace(last, epoch=2), replace(last, epoch=3)]
-            write_curve(tmp_path / run.name, rows)
+            write_curve(tmp_path / run.name, counted(rows))
         more = search.more_runs(tmp_path)
     found = results(tmp_path, search.stem)
     assert [one.eta for one in found] == [0.003, 0.01, 0.03, 0.1, 1.0]

@@ -26,6 +26,8 @@ from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32Reference
 from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
 
+from .folders import counted
+
 DATA = ("mnist", "fashion-mnist", "furniture-clouds")
 FULL = ExperimentRequest(DATA, ("fp32", "int8", "int8star"), seeds=3)
 ONLY = ExperimentRequest(("fashion-mnist",), ("fp32",), seeds=2, rates=(0.01,))
@@ -177,7 +179,7 @@ def test_the_rate_of_the_search_is_used(tmp_path: Path) -> None:
         write_run(tmp_path / run.name, run, "0" * 64)
         accuracy = 0.8 if run.eta == 0.001 else 0.5
         rows = [EpochRow(0, 0, None, None, 0.1, 0.1, 0, 0), EpochRow(1, 5, 1.0, None, 0.5, accuracy, 1, 1, moved=1.0)]
-        write_curve(tmp_path / run.name, rows)
+        write_curve(tmp_path / run.name, counted(rows))
     assert not search.more_runs(tmp_path), "the best rate is inside the grid"
     run = table.cells["fashion-mnist", "fp32", "cls1"][0]
     assert run.eta is None and resolved(run, tmp_path).eta == 0.001 and resolved(run, tmp_path).chosen() == "eta 0.001"

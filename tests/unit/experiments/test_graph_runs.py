@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,21 +32,24 @@ from hil.training.experiments.curve import (
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.rate_search import (
     MOST_RATES,
+    RateResult,
     RateSearch,
     above,
     below,
+    best_of,
     best_rate,
+    equal_rates,
     results,
     search_facts,
     stem_of,
 )
-from hil.training.experiments.train import Training
+from hil.training.experiments.train import Training, mean_loss
 from hil.training.networks import build
 from hil.training.reference.methods import reference_of, training_loop
 from hil.training.reference.native.tflite8 import fastest
 from hil.training.trial.prepare import prepare
 
-from .folders import by_slices, same
+from .folders import by_slices, counted, same
 
 DATA = "fashion-mnist-1k+fog-5@40-10"
 SMALL = GraphRun(
@@ -89,10 +93,11 @@ def test_the_reference_trains_in_c_where_it_can_and_a_certificate_compares_with_
 
 def ended(epochs: int, loss: float, accuracy: float, moved: float = 0.0, before: float = 0.0) -> list[EpochRow]:
     """A curve whose rows all have the figures of its end, but the first its accuracy."""
-    return [
+    rows = [
         EpochRow(epoch, epoch, loss, None, 0.5, accuracy if epoch else before, 0, 0, moved=moved)
         for epoch in range(epochs + 1)
     ]
+    return counted(rows)
 
 
 def tried(runs: Path, base: GraphRun, said: dict[float, list[tuple[float, float, float]]]) -> str:
@@ -124,6 +129,59 @@ def test_the_best_rate_over_the_seeds_is_taken(tmp_path: Path) -> None:
     assert late.is_dir()
 
 
+def found(eta: float, right: tuple[int, ...], loss: float, **others: Any) -> RateResult:
+    return RateResult(eta, right, 300, loss, **{"moved": 1.0, "start": 30} | others)  # type: ignore[arg-type]
+
+
+def test_counts_decide_and_not_the_rounding_of_means() -> None:
+    """The means of 7, 0 and 0, and of 0, 0 and 7 of 300 differ in their last bit, in the order of the additions."""
+    one, other = found(0.1, (63, 20, 7), 1.0), found(0.3, (7, 20, 63), 0.9)
+    assert best_of([one, other]) == other == best_of([replace(one, held_out_loss=1.1), other])
+    same_loss = replace(other, held_out_loss=1.0)
+    assert best_of([one, same_loss]) == one, "of equal counts and losses the smaller rate"
+
+
+@given(counts=st.lists(st.integers(0, 900), min_size=1, max_size=8), start=st.integers(0, 900))
+def test_equal_rates_are_within_a_standard_error_of_the_most(counts: list[int], start: int) -> None:
+    rates = [found(0.1 * 3**place, (count, 0, 0), 1.0, start=start) for place, count in enumerate(counts)]
+    most = max(counts)
+    spread = (900 * (most / 900) * (1 - most / 900)) ** 0.5
+    near = [one for one in counts if most - one < max(spread, 1) and (one > start or most <= start)]
+    assert [one.count for one in equal_rates(rates)] == near
+    assert best_of(rates).harmful == (most <= start), "a rate that gains nothing is no better than no training"
+
+
+def test_a_record_says_what_decided_and_on_how_many_images(tmp_path: Path) -> None:
+    tried(tmp_path, BASE, {0.1: [(0.6, 1.0, 1.0)], 0.3: [(0.605, 1.2, 1.0)], 1.0: [(0.5, 0.9, 1.0)]})
+    facts = search_facts(tmp_path, RateSearch(BASE, (0.1, 0.3, 1.0), 1))
+    assert (facts["chosen"], facts["by"], facts["equal"], facts["images"]) == (0.1, "loss", [0.1, 0.3], 1000)
+    assert [one["right"] for one in facts["rates"]] == [(600,), (605,), (500,)] and facts["rates"][0]["start"] == 0
+
+
+def test_a_curve_without_counts_decides_nothing(tmp_path: Path) -> None:
+    stem = tried(tmp_path, BASE, {0.1: [(0.6, 1.0, 1.0)]})
+    folder = next(tmp_path.iterdir())
+    write_curve(folder, [replace(row, right=None, of=None) for row in read_curve(folder)])
+    with pytest.raises(RigError, match="eta0.1-seed1 does not count the right images of its epoch 0"):
+        best_rate(tmp_path, stem)
+
+
+def test_a_row_counts_the_right_images_and_has_their_loss(tmp_path: Path) -> None:
+    """The loss of every image is that which a step of one sample reports; the graph's logits have a scale."""
+    folder, data = begin(tmp_path, replace(SMALL, epochs=1, steps=2)), load(DATA)
+    row = list(Training(folder).epochs())[-1]
+    weights = read_checkpoint(checkpoint_path(folder, 1)).weights
+    learner = SMALL.learner(weights, ())
+    right = int((learner.logits(data.test_images)[0].argmax(axis=1) == data.test_labels).sum())
+    assert (row.right, row.of) == (right, len(data.test_labels)) and row.test_accuracy == right / len(data.test_labels)
+    losses = []
+    for image, label in zip(data.test_images[:20], data.test_labels[:20], strict=True):
+        alone = replace(SMALL, batch=1).learner(weights, ())
+        losses.append(alone.step(image[None], label[None]).float_loss_plus)
+    logits, exponents = learner.logits(data.test_images[:20])
+    assert mean_loss(logits * learner.logit_scale(), exponents, data.test_labels[:20]) == pytest.approx(np.mean(losses))
+
+
 def test_another_search_with_a_longer_name_is_not_mixed_in(tmp_path: Path) -> None:
     stem = tried(tmp_path, BASE, {0.1: [(0.6, 1.0, 1.0)]})
     tried(tmp_path, replace(BASE, variant="row-eta0.5-block1"), {9: [(1.0, 0.0, 1.0)]})
@@ -146,7 +204,7 @@ def test_a_grid_grows_until_its_best_lies_inside(best: float, threshold: float, 
             more = search.more_runs(runs)
         found = results(runs, search.stem)
         rates = [one.eta for one in found]
-        assert all(len(one.accuracies) == seeds for one in found) and len(found) <= MOST_RATES
+        assert all(len(one.right) == seeds for one in found) and len(found) <= MOST_RATES
         facts = search_facts(runs, search)
         assert search.over(runs) and facts["inside"] == (rates[0] < facts["chosen"] < rates[-1])
         assert facts["inside"] or len(found) == MOST_RATES or rates[0] < 1e-5
@@ -185,7 +243,7 @@ def test_a_search_ends_where_no_weight_moves_and_says_that_no_rate_helps(tmp_pat
     while more:
         for run in more:
             moves = run.eta > 0.0005
-            accuracy = 0.3 - abs(math.log10(run.eta) + 2) / 100 if moves else 0.4
+            accuracy = 0.3 - abs(math.log10(run.eta) + 2) / 10 if moves else 0.4
             write_curve(begin(tmp_path, run), ended(run.epochs, 1.0, accuracy, float(moves), before=0.4))
         more = search.more_runs(tmp_path)
     facts = search_facts(tmp_path, search)

@@ -23,7 +23,7 @@ from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import TaskTraining, Training
 from hil.training.trial.prepare import prepare
 
-from .folders import by_slices, untimed
+from .folders import by_slices, counted, untimed
 
 OWN = QzoRun(
     "fashion-mnist-1k+fog-5@20-10", "easy-1", "ff-16w8a", 1, 3, 10, "lenet5-tflite", "16w8a",
@@ -159,6 +159,7 @@ def test_tasks_resume_with_the_same_bits(tmp_path: Path) -> None:
     assert by_slices(broken) == [1], "a worker knows that it has tasks"
     assert untimed(whole) == untimed(broken) and len(rows) == 3
     assert [path.name for path in sorted(whole.iterdir())] == [path.name for path in sorted(broken.iterdir())]
+    assert [row.test_accuracy for row in rows] == pytest.approx([row.right / row.of for row in rows])
     assert rows[0].test_accuracy > 0.4 and 0 < rows[-1].moved <= 1
     assert len(list(whole.glob("epoch-*"))) == 1, "only the last checkpoint is kept"
 
@@ -168,7 +169,7 @@ def test_the_rate_of_a_run_is_searched(tmp_path: Path) -> None:
     for eta, accuracy in ((1e-3, 0.4), (1e-2, 0.6), (1e-1, 0.5)):
         tried = replace(OWN, column="rate", eta=eta, tag=f"eta{eta:g}")
         folder = begin(tmp_path, tried)
-        write_curve(folder, [EpochRow(n, n, 1.0, None, 0.1, accuracy, 0, 0, moved=1.0) for n in range(4)])
+        write_curve(folder, counted([EpochRow(n, n, 1.0, None, 0.1, accuracy, 0, 0, moved=1.0) for n in range(4)]))
     assert resolved(run, tmp_path) == replace(OWN, eta=1e-2)
     assert resolved(run, tmp_path).chosen() == "eta 0.01"
     assert read_run(begin(tmp_path, run))[0] == run

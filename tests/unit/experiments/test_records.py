@@ -62,6 +62,15 @@ def test_the_cells_are_the_means_of_the_curves(results: dict[str, Any]) -> None:
         assert cell["spread"] is None or cell["spread"] == pytest.approx(stdev(cell["values"]))
 
 
+def test_a_search_has_counts_and_few_images_claim_nothing(results: dict[str, Any]) -> None:
+    for search in results.get("searches", ()):
+        for rate in search["rates"]:
+            assert rate["mean"] == pytest.approx(fmean(rate["right"]) / rate["of"])
+            assert search["images"] == rate["of"] * search["seeds"] and len(rate["right"]) == search["seeds"]
+    if any(search["images"] < 500 for search in results.get("searches", ())):
+        assert all(any("fewer than 500" in one for one in order["doubts"]) for order in results["orders"])
+
+
 def test_nothing_of_a_machine_is_in_a_record(results: dict[str, Any]) -> None:
     assert set(results["facts"]["host"]) == {"system", "machine", "cpus"}
     assert not re.search(r'"/(?!/)', json.dumps(results)), "no absolute path"

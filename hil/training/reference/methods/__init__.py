@@ -117,6 +117,10 @@ class MethodReference(ABC):
     def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the logits of uint8 images, int8 [B, classes], and their exponents, integers [B]."""
 
+    def logit_scale(self) -> float:
+        """Return the real value of one step of integer logits, before their exponents."""
+        return 1.0
+
     def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
         """Return predictions uint16 [B], how many are right, and the digest of logits and exponents (section 10)."""
         logits, exponents = self.logits(images)

@@ -246,6 +246,10 @@ class FqtReference(MethodReference, ShowsSampleGradients):
         parts = (images[first : first + GROUP] for first in range(0, len(images), GROUP))
         return np.concatenate([passes.logits(passes.values(part)) for part in parts]), np.zeros(len(images), np.int64)
 
+    def logit_scale(self) -> float:
+        """Return the scale of the last layer's output."""
+        return self.graph.scale_of(len(self.graph.layers))
+
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
         """Yield the weights of the one pass."""
         yield list(weights)

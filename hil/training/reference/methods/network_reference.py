@@ -27,6 +27,10 @@ class NetworkReference(MethodReference):
         """Return the logits of uint8 images, int8 or float32 [B, classes], and zeros for exponents: they have none."""
         return self._network.logits(images), np.zeros(len(images), np.int64)
 
+    def logit_scale(self) -> float:
+        """Return the scale of the last layer's output."""
+        return self.graph.scale_of(len(self.graph.layers))
+
     def trace(
         self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int
     ) -> list[TracedStage]:

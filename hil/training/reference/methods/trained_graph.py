@@ -124,6 +124,10 @@ class TrainedGraph(MethodReference):
             parts.append(_stored(logits[:, 0], self.graph.zero_of(len(self.graph.layers))))
         return np.concatenate(parts), np.zeros(len(images), np.int64)
 
+    def logit_scale(self) -> float:
+        """Return the scale of the last layer's output."""
+        return self.graph.scale_of(len(self.graph.layers))
+
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
         """Yield the weights of the clean pass: of a layer-wise step no other pass begins at the input."""
         yield list(weights)
