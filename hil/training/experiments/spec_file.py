@@ -18,6 +18,7 @@ from hil.training.experiments.float_runs import FloatRun
 from hil.training.experiments.fqt_runs import FqtRun
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.kinds import Run
+from hil.training.experiments.quzo_runs import QuzoRun
 from hil.training.experiments.qzo_runs import NAMED, QzoRun
 from hil.training.experiments.run import Given
 from hil.training.experiments.table import ACCURACY, LOSS, Cell, PaperTable
@@ -26,6 +27,8 @@ from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.fqt import Fqt
 from hil.training.methods.fqt_settings import FqtSettings, configuration_of
+from hil.training.methods.quzo import Quzo
+from hil.training.methods.quzo_settings import QuzoSettings
 from hil.training.methods.qzo_ff import QzoFf
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.settings import OF_TRIAL
@@ -219,11 +222,17 @@ def _fqt_run(its: AskedCell, seed: int) -> FqtRun:
     return FqtRun(*its.cell, seed, its.epochs, its.asked.batch, its.asked.network, configuration, given, eta=its.eta)
 
 
+def _quzo_run(its: AskedCell, seed: int) -> QuzoRun:
+    given = its.beside(QuzoSettings())
+    return QuzoRun(*its.cell, seed, its.epochs, its.asked.batch, its.asked.network, Quzo.name, given, eta=its.eta)
+
+
 MAKERS: Mapping[str, Callable[[AskedCell, int], Run]] = {  # of methods whose runs are no GraphRun
     METHOD: _exponent_run,
     ElasticZoFp32.name: _float_run,
     QzoFf.name: _qzo_run,
     Fqt.name: _fqt_run,
+    Quzo.name: _quzo_run,
 }
 
 

@@ -21,6 +21,8 @@ from hil.training.experiments.summary import ExperimentSummary, summarise
 from hil.training.experiments.table import PaperTable
 from hil.training.experiments.tables import TABLES
 
+from .folders import counted
+
 PMT_TABLES = [name for name in TABLES if name.startswith("pmt-")]
 SMALL = ExperimentRequest(
     network="lenet5-tflite", seeds=2, epochs=2, batch=20, images=100, queries=10, rates=(0.01, 0.1)
@@ -36,7 +38,7 @@ def filled(table: PaperTable, folder: Path, rows: dict[str, float]) -> Experimen
         curve += [EpochRow(epoch, epoch, value, None, 0.1, value, 0.5, 0, alike) for epoch in range(1, run.epochs + 1)]
         (folder / run.name).mkdir(parents=True)
         write_run(folder / run.name, run, "")
-        write_curve(folder / run.name, curve)
+        write_curve(folder / run.name, counted(curve))
     return summarise(table, folder, {"time": "then", "commit": None})
 
 
