@@ -167,7 +167,7 @@ def _changed(our: TrialEntry, name: str, before: Quantity, after: Quantity) -> l
         return []
     return [
         ChangedFigure(
-            test=our.test, folder=our.folder, name=name, unit=after.unit, provenance=after.provenance.value,  # of a record
+            test=our.test, folder=our.folder, name=name, unit=after.unit, provenance=after.provenance.value,
             before=before.value, before_uncertainty=before.uncertainty, after=after.value,
             after_uncertainty=after.uncertainty, low=between.low, high=between.high,
             relative=between.relative, shown=not between.low <= 0 <= between.high, sentence=between.sentence,
