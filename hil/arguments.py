@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,6 +35,17 @@ def output_folder(text: str) -> Path:
     if path.exists() and not path.is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is not a folder: name one")
     return path
+
+
+def name_and_value(text: str) -> tuple[str, int | float | str]:
+    """Return name and value of NAME=VALUE, for argparse; the value is a number if it can be read as one."""
+    name, equals, value = text.partition("=")
+    if not name or not equals or not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return name, kind(value)
+    return name, value
 
 
 def different_files(parser: argparse.ArgumentParser, files: Mapping[str, Path | None]) -> None:

@@ -23,6 +23,10 @@ COMMANDS = {  # in the order of `hil --help`
         "hil.training.experiments",
         "train the table of a paper and certify it on the board: hil experiment NAME",
     ),
+    "tune": (
+        "hil.training.experiments.tune",
+        "find a learning rate by counts of held-out images: hil tune METHOD NETWORK",
+    ),
     "matrix": ("hil.training.commands.matrix", "show which method is bit-exact on which network and board"),
     "mlperf-tiny": ("hil.training.commands.mlperf_tiny", "prepare a board for the runner of MLPerf Tiny"),
 }

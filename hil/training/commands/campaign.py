@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
-from hil.arguments import positive_count
+from hil.arguments import name_and_value, positive_count
 from hil.commands.rig_of import rig_of
 from hil.dataclass_json import read_specification, validated_keys
 from hil.errors import RigError
@@ -123,17 +123,6 @@ def _count_or_zero(text: str) -> int:
     return 0 if text == "0" else positive_count(text)
 
 
-def _setting(text: str) -> tuple[str, int | float | str]:
-    """Return name and value of NAME=VALUE; the value is a number if it can be read as one."""
-    name, equals, value = text.partition("=")
-    if not name or not equals or not value:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return name, kind(value)
-    return name, value
-
-
 def _parser() -> argparse.ArgumentParser:
     text = "Trials of several days, which continue after any interruption (docs/trials.md)."
     parser = argparse.ArgumentParser(prog="hil campaign", description=text)
@@ -148,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     text = ".npz with the weights to start from (default: drawn from the seed)"
     trial.add_argument("--checkpoint", metavar="FILE", help=text)
     text = "a setting of the method (repeatable)"
-    trial.add_argument("--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help=text)
+    trial.add_argument("--set", type=name_and_value, action="append", default=[], metavar="NAME=VALUE", help=text)
     text = "steps between two checkpoints on this computer (default: 1)"
     start.add_argument("--checkpoint-every", type=positive_count, default=1, metavar="N", help=text)
     text = f"steps between two checkpoints in the flash of the board, which wears out; 0 for none (default: {EVERY})"

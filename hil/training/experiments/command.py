@@ -22,22 +22,20 @@ from hil.cluster.options import workers_of
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
 from hil.record.origin import origin
-from hil.training.data import load
 from hil.training.experiments.certify import Certificate, Segment, one_by_one, segments
 from hil.training.experiments.certify_on_workers import certificates, on_bench, resource_of
 from hil.training.experiments.choice import outdated
 from hil.training.experiments.costs import PAGE, CostExperiment, measure
-from hil.training.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
+from hil.training.experiments.curve import LARGEST_JSON, complete
 from hil.training.experiments.elasticzo_costs import NAME as COSTS
 from hil.training.experiments.elasticzo_costs import ElasticzoCosts
 from hil.training.experiments.finished import FinishedRuns
 from hil.training.experiments.fqt_costs import FIGURES, FqtCosts
-from hil.training.experiments.kinds import Run
 from hil.training.experiments.native_lines import make_library
 from hil.training.experiments.options import SEEDS, add_paper_options, refuse_for_costs, selected_table
 from hil.training.experiments.paper import PAPERS
 from hil.training.experiments.pmt_costs import COST_TABLES, PmtCosts
-from hil.training.experiments.pool import Pool, RunLines
+from hil.training.experiments.pool import Pool, RunLines, grow_grids, make_folders
 from hil.training.experiments.render import write
 from hil.training.experiments.summary import ExperimentSummary, summarise
 from hil.training.experiments.table import PaperTable
@@ -114,24 +112,13 @@ def train(
     runs = out / "runs"
     if runs.is_dir() and any(runs.iterdir()) and not resume:
         raise RigError(f"{out} holds an experiment already: add --resume to continue it, or choose another --out.")
-    _make_folders(table.runs, runs)
+    make_folders(table.runs, runs)
     with RunLines(console) as lines:
         pool = Pool(workers, lines, finished)
         for stage in table.stages:
             pool.train(runs / run.name for run in stage)
-            _grow_grids(table, runs, pool)
+            grow_grids(table.searches, runs, pool)
             write(_summary(table, out, _kept(out)), out)
-
-
-def _grow_grids(table: PaperTable, runs: Path, pool: Pool) -> None:
-    """Train further rates until the best one of every search is inside its grid.
-
-    A search whose first runs belong to a later stage waits.
-    """
-    begun = [search for search in table.searches if all(complete(runs / run.name) for run in search.first_runs())]
-    while more := [run for search in begun for run in search.more_runs(runs)]:
-        _make_folders(more, runs)
-        pool.train(runs / run.name for run in more)
 
 
 def certified(
@@ -185,20 +172,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-cache", action="store_true", help="train every run, also those that were trained before")
     add("--certify-only", action="store_true", help="certify the trained experiment in the folder")
     return parser
-
-
-def _make_folders(wanted: Sequence[Run], runs: Path) -> None:
-    """Create the folders of runs, or check that existing ones belong to this experiment."""
-    digests: dict[str, str] = {}
-    for run in wanted:
-        digests.setdefault(run.data, load(run.data).sha256)
-        folder = runs / run.name
-        folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / RUN_FILE).exists():
-            write_run(folder, run, digests[run.data])
-        elif read_run(folder) != (run, digests[run.data]):
-            cure = "choose another --out, or the original settings"
-            raise RigError(f"{folder} was started with other settings or data: {cure}.")
 
 
 def _all_complete(table: PaperTable, out: Path) -> None:

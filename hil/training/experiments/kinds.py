@@ -11,10 +11,13 @@ from hil.training.experiments.fqt_runs import FqtRun
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.quzo_runs import QuzoRun
 from hil.training.experiments.qzo_runs import QzoRun
+from hil.training.experiments.trial_runs import TrialRun
 
-Run = ExponentRun | GraphRun | FloatRun | QzoRun | QuzoRun | FqtRun
-RatedRun = GraphRun | FloatRun | QzoRun | QuzoRun | FqtRun  # with a learning rate, which may be searched
+Run = ExponentRun | GraphRun | FloatRun | QzoRun | QuzoRun | FqtRun | TrialRun
+# with a learning rate, which may be searched
+RatedRun = GraphRun | FloatRun | QzoRun | QuzoRun | FqtRun | TrialRun
 KINDS: Mapping[str, type[Run]] = {  # by a field of run.json that no kind further down has
+    "row_steps": TrialRun,
     "configuration": FqtRun,
     "backbone": QzoRun,
     "adapted": QuzoRun,

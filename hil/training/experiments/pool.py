@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from hil.cluster import Failure, Task, Workers
 from hil.errors import RigError
+from hil.training.data import load
 from hil.training.experiments.choice import outdated
-from hil.training.experiments.curve import EpochRow, complete, read_curve, read_run
+from hil.training.experiments.curve import RUN_FILE, EpochRow, complete, read_curve, read_run, write_run
 from hil.training.experiments.finished import FinishedRuns
+from hil.training.experiments.kinds import Run
+from hil.training.experiments.rate_search import RateSearch
 from hil.training.experiments.slices import keep, request, train_slice
 
 LOG_FILE = "worker.log"
@@ -131,3 +135,32 @@ def _reason(folder: Path, failure: Failure) -> str:
         return f"{folder.name} ({failure.reason})"
     (folder / LOG_FILE).write_text(failure.traceback, encoding="utf-8")
     return f"{folder.name} ({failure.reason}; {folder / LOG_FILE} has more)"
+
+
+def make_folders(wanted: Sequence[Run], runs: Path) -> None:
+    """Create the folders of runs, or check that existing ones belong to this experiment.
+
+    Raises:
+        RigError: a folder belongs to another.
+    """
+    digests: dict[str, str] = {}
+    for run in wanted:
+        digests.setdefault(run.data, load(run.data).sha256)
+        folder = runs / run.name
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / RUN_FILE).exists():
+            write_run(folder, run, digests[run.data])
+        elif read_run(folder) != (run, digests[run.data]):
+            cure = "choose another --out, or the original settings"
+            raise RigError(f"{folder} was started with other settings or data: {cure}.")
+
+
+def grow_grids(searches: Iterable[RateSearch[Any]], runs: Path, pool: Pool) -> None:
+    """Train further rates until the best one of every search is inside its grid.
+
+    A search whose first runs belong to a later stage waits.
+    """
+    begun = [search for search in searches if all(complete(runs / run.name) for run in search.first_runs())]
+    while more := [run for search in begun for run in search.more_runs(runs)]:
+        make_folders(more, runs)
+        pool.train(runs / run.name for run in more)

@@ -212,6 +212,19 @@ def search_facts(runs: Path, search: RateSearch[Any]) -> Mapping[str, Any]:
     }
 
 
+def search_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a reader must know of a search (`search_facts`), each in a sentence's part."""
+    if facts["by"] == "loss":
+        equal = ", ".join(f"{rate:g}" for rate in facts["equal"])
+        yield f"chosen by loss, the counts of {equal} are within a standard error"
+    if facts["images"] < FEWEST_IMAGES:
+        yield f"fewer than {FEWEST_IMAGES} images decide nothing"
+    if not facts["inside"]:
+        yield "the best rate does not lie inside the grid"
+    if facts["harmful"]:
+        yield "no rate is better than no training"
+
+
 def above(rate: float) -> float:
     """Return the next higher rate of a grid with two rates per decade."""
     return float(f"{rate * (3 if _mantissa(rate) < 2 else 10 / 3):.2g}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -20,7 +20,7 @@ from hil.report.scripts import allowed, script
 from hil.training.experiments.charts import charts
 from hil.training.experiments.costs import table_line
 from hil.training.experiments.curve import CURVES_FILE, write_curves
-from hil.training.experiments.rate_search import FEWEST_IMAGES
+from hil.training.experiments.rate_search import search_remarks
 from hil.training.experiments.summary import CellResult, ExperimentSummary, Order
 
 CELL_FIELDS = (
@@ -135,21 +135,9 @@ def rate_lines(summary: ExperimentSummary) -> list[str]:
             rates.append(f"**{text}**" if one["eta"] == search["chosen"] else text)
         found = ", ".join([f"before training {search['rates'][0]['start']}", *rates])
         of = f"{search['seeds']} seeds, {search['images']} images"
-        lines.append(f"- {search['row']} on {search['data']}, {of}: {found}{''.join(_remarks(search))}")
+        edge = "".join(f"; {remark}" for remark in search_remarks(search))
+        lines.append(f"- {search['row']} on {search['data']}, {of}: {found}{edge}")
     return lines
-
-
-def _remarks(search: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a reader must know of a search, each behind a semicolon."""
-    if search["by"] == "loss":
-        equal = ", ".join(f"{rate:g}" for rate in search["equal"])
-        yield f"; chosen by loss, the counts of {equal} are within a standard error"
-    if search["images"] < FEWEST_IMAGES:
-        yield f"; fewer than {FEWEST_IMAGES} images decide nothing"
-    if not search["inside"]:
-        yield "; the best rate does not lie inside the grid"
-    if search["harmful"]:
-        yield "; no rate is better than no training"
 
 
 def entry(summary: ExperimentSummary, data: str, column: str, row: str) -> str:

@@ -105,6 +105,9 @@ WRONG = {
     "data": "the following arguments are required: action",
     "data fetch mnits": "did you mean mnist",
     "experiment nothing": "nothing",
+    "tune mezoo lenet5-tflite": "there is no method 'mezoo': did you mean mezo?",
+    "tune int8-bp lenet5-tflit": "did you mean lenet5-tflite",
+    "tune int8-bp lenet5-tflite --steps 0": "'0' is not a whole number above 0",
     "measure": "--model",
     "power": "one of the arguments --watch --export is required",
     "power --watch": "--watch needs a meter: name it with --model",
@@ -169,7 +172,7 @@ FILES = (
     "weights save",
 )  # fmt: skip
 FOLDERS = (
-    "first-light --board rp2040 --out", "measure --typed --out", "experiment elasticzo-table1 --out", "network fetch NAME --to", "data fetch mnist --to",
+    "first-light --board rp2040 --out", "measure --typed --out", "experiment elasticzo-table1 --out", "tune mezo lenet5-tflite --out", "network fetch NAME --to", "data fetch mnist --to",
     "summary --format allure --out",
 )  # fmt: skip
 Here = Callable[..., subprocess.CompletedProcess[str]]
