@@ -14,6 +14,7 @@ from .pico import BEHIND_START, TIMER_0, Pico, behind_start, image
 
 RESETS, RESET_DONE = 0x4000C000, 0x4000C008
 CLK_REF, CLK_SYS, CLK_SYS_SELECTED, CLK_PERI = 0x40008030, 0x4000803C, 0x40008044, 0x40008048
+CLK_USB, PLL_USB = 0x40008054, 0x4002C000
 XOSC_CTRL, XOSC_STATUS = 0x40024000, 0x40024004
 CS, PWR, FBDIV, PRIM = (0x40028000 + i for i in (0, 4, 8, 12))
 TIMER = 0x40054000
@@ -182,6 +183,32 @@ def test_more_than_133_mhz_is_refused(chip: Pico) -> None:
 def test_what_would_stop_or_glitch_a_running_clock(running: Pico, address: int, value: int, message: str) -> None:
     with pytest.raises(ModelFault, match=message):
         running.write(address, value)
+
+
+@pytest.mark.parametrize(
+    ("source", "divider", "hz"),
+    [(1, 1, 125_000_000), (1, 2, 62_500_000), (1, 0, 31_250_000), (3, 1, 12_000_000), (0, 1, 0), (4, 1, 0)],
+)
+def test_clk_usb_has_a_source_and_a_divider(running: Pico, source: int, divider: int, hz: int) -> None:
+    """RP2040 data sheet, 2.15.7: PLL_SYS is source 1, the crystal 3; PLL_USB, 0, is off. A divider of 0 is 4."""
+    running.write(CLK_USB + 4, divider << 8)
+    running.write(CLK_USB, source << 5)
+    assert running.chip.clocks.usb_hz() == 0, "not enabled"
+    running.write(CLK_USB, source << 5 | 1 << 11)
+    assert running.chip.clocks.usb_hz() == hz
+    with pytest.raises(ModelFault, match=r"CLK_USB_CTRL\.AUXSRC changes while the clock is on"):
+        running.write(CLK_USB, (source ^ 2) << 5 | 1 << 11)
+
+
+def test_clk_usb_keeps_its_pll_on(running: Pico) -> None:
+    running.write(RESETS + CLR, 1 << 13)
+    for offset, value in ((8, 100), (4, 0), (0xC, 5 << 16 | 5 << 12)):
+        running.write(PLL_USB + offset, value)
+    running.wait(1_000_000_000)
+    running.write(CLK_USB, 1 << 11)
+    assert running.chip.clocks.usb_hz() == 48_000_000
+    with pytest.raises(ModelFault, match="PLL_USB_PWR powers down a PLL that a running clock comes from"):
+        running.write(PLL_USB + 4, 0x2D)
 
 
 # timer

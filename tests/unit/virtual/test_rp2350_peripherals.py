@@ -12,8 +12,9 @@ from . import rp2350_programs as programs
 from .pico2 import TIMER0_0, Pico2, behind_start, image, started
 from .rp2350_registers import HEADERS
 
-RESETS, CLOCKS, XOSC, PLL_SYS = 0x40020000, 0x40010000, 0x40048000, 0x40050000
+RESETS, CLOCKS, XOSC, PLL_SYS, PLL_USB = 0x40020000, 0x40010000, 0x40048000, 0x40050000, 0x40058000
 CLK_REF, CLK_SYS, SYS_DIV, SYS_SELECTED, CLK_PERI, PERI_DIV = (CLOCKS + i for i in (0x30, 0x3C, 0x40, 0x44, 0x48, 0x4C))
+CLK_USB = CLOCKS + 0x60
 IO_BANK0, PADS_BANK0, SIO = 0x40028000, 0x40038000, 0xD0000000
 TIMER0, TICKS, WATCHDOG, PSM = 0x400B0000, 0x40108000, 0x400D8000, 0x40018000
 UART, DMA, ACCESSCTRL, BOOTRAM = 0x40070000, 0x50000000, 0x40060000, 0x400E0000
@@ -100,6 +101,32 @@ def test_the_divider_of_clk_peri(running: Pico2, divider: int, share: int) -> No
     running.write(PERI_DIV, divider << 16)
     assert running.chip.clocks.peri_hz() == 150_000_000 // share
     assert running.read(CLK_PERI) == 1 << 11 | 1 << 28  # ENABLED follows ENABLE
+
+
+@pytest.mark.parametrize(
+    ("source", "divider", "hz"),
+    [(1, 1, 150_000_000), (1, 15, 10_000_000), (1, 0, 9_375_000), (3, 1, 12_000_000), (0, 1, 0), (4, 1, 0)],
+)
+def test_clk_usb_has_a_source_and_a_divider(running: Pico2, source: int, divider: int, hz: int) -> None:
+    """pico-sdk, clocks.h of rp2350: PLL_SYS is source 1, the crystal 3; PLL_USB, 0, is off. A divider of 0 is 16."""
+    running.write(CLK_USB + 4, divider << 16)
+    running.write(CLK_USB, source << 5)
+    assert running.chip.clocks.usb_hz() == 0, "not enabled"
+    running.write(CLK_USB, source << 5 | 1 << 11)
+    assert running.chip.clocks.usb_hz() == hz
+    with pytest.raises(ModelFault, match=r"CLK_USB_CTRL\.AUXSRC changes while the clock is on"):
+        running.write(CLK_USB, (source ^ 2) << 5 | 1 << 11)
+
+
+def test_clk_usb_keeps_its_pll_on(running: Pico2) -> None:
+    running.write(RESETS + CLR, 1 << 15)
+    for offset, value in ((8, 100), (4, 0), (0xC, 5 << 16 | 5 << 12)):
+        running.write(PLL_USB + offset, value)
+    running.wait(1_000_000_000)
+    running.write(CLK_USB, 1 << 11)
+    assert running.chip.clocks.usb_hz() == 48_000_000
+    with pytest.raises(ModelFault, match="PLL_USB_PWR powers down a PLL that a running clock comes from"):
+        running.write(PLL_USB + 4, 0x2D)
 
 
 def test_clk_sys_above_150_mhz_is_a_fault(running: Pico2) -> None:
