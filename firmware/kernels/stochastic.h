@@ -1,5 +1,5 @@
-/* Weights that move along directions of directions.h by a number of steps that is rounded at random, so that its mean is
-   the exact one: docs/arithmetic-quzo.md, sections 2 to 4. */
+/* Weights that move along directions of directions.h by a number of steps that is rounded at random, so that its mean
+   is the exact one: docs/arithmetic-quzo.md, sections 2 to 4. */
 #pragma once
 
 #include "kernels/directions.h"
@@ -11,8 +11,8 @@ enum {
     STOCHASTIC_MOVE = 1 << 30,    /* d */
 };
 
-/* The weights of a tensor, in int8 or int16: the other is NULL. `run` in a row have a unit, and then the next one, after
-   the last the first again. */
+/* The weights of a tensor, in int8 or int16: the other is NULL. `run` in a row have a unit, and then the next one,
+   after the last the first again. */
 typedef struct {
     int8_t *s8;
     int16_t *s16;
@@ -42,7 +42,7 @@ void stochastic_limit(const stochastic_weights_t *weights);
 void stochastic_move(const stochastic_weights_t *weights, const int8_t (*pool)[4], stochastic_streams_t streams,
                      int32_t k);
 
-/* Weights that are w - u of the last of `count` directions become w - d, held in -W..W. streams[i] and factors[i], C, are
-   those of direction i; the streams are used up. `state` is that of the numbers that round d. */
+/* Weights that are w - u of the last of `count` directions become w - d, held in -W..W. streams[i] and factors[i], C,
+   are those of direction i; the streams are used up. `state` is that of the numbers that round d. */
 void stochastic_update(const stochastic_weights_t *weights, const int8_t (*pool)[4], stochastic_streams_t *streams,
                        const int32_t *factors, uint32_t count, uint32_t state);
