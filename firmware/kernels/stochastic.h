@@ -7,7 +7,7 @@
 enum {
     STOCHASTIC_BITS = 16,         /* that are rounded away */
     STOCHASTIC_LARGEST_Z = 92,    /* |z| of direction_gaussian */
-    STOCHASTIC_LARGEST = 1 << 23, /* E */
+    STOCHASTIC_LARGEST = 1 << 24, /* E */
     STOCHASTIC_MOVE = 1 << 30,    /* d */
 };
 

@@ -82,7 +82,7 @@ class PlainQuzo:
         found = []
         for unit in layer.units:
             quotient = F32(self.settings.epsilon) / unit
-            found.append(min(round(float(quotient * F32(2048))), 2**23))
+            found.append(min(round(float(quotient * F32(2048))), 2**24))
         return found
 
     def reaches(self, layer: Layer) -> Values:

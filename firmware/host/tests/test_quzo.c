@@ -43,7 +43,7 @@ static void draw_tensor(drawn_t *drawn, bool wide) {
         .seed = (uint32_t)draw(0, 1 << 30), .step = (uint32_t)draw(0, 1 << 20), .tensor = (uint32_t)draw(0, 63)};
     direction_pool(drawn->pool, pool_state(drawn->place.seed, drawn->place.step), direction_gaussian);
     for (uint32_t i = 0; i < units; i++) {
-        drawn->scales[i] = draw(0, 3) == 0 ? draw(0, 3) : draw(0, wide ? STOCHASTIC_LARGEST : 44877);
+        drawn->scales[i] = draw(0, 3) == 0 ? draw(0, 3) : draw(0, wide ? STOCHASTIC_LARGEST / 2 : 44877);
     }
     for (uint32_t i = 0; i < drawn->weights.n; i++) {
         const int32_t limit = naive_limit(scale_of(drawn, i), drawn->weights.largest);

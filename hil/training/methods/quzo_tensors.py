@@ -17,7 +17,7 @@ F = np.float32
 PARTS = 16  # bits of a part of a step: a, b and r
 RAISED = F(2.0 ** (PARTS - FRACTION))
 LARGEST_Z = LARGEST_TABLE["gaussian"]
-MOST_PARTS = 2**23  # E
+MOST_PARTS = 2**24  # E
 LARGEST_INT8 = 127
 
 
