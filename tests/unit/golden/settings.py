@@ -72,8 +72,21 @@ QZO_FF: dict[str, tuple[Settings, Settings]] = {
 }
 FQT: dict[str, tuple[Settings, Settings]] = {
     "uint8": ({}, {"standardise": "batch", "error_range": "running", "eta": 0.01}),
-    "mixed": ({}, {"standardise": "off", "gradient": "mean", "eta": 0.05, "range_momentum": 0.25, "range_growth": 0.0}),
-    "float32": ({}, {"standardise": "batch", "epsilon": 0.001, "eta": 0.01, "train_bias": 0}),
+    "mixed": (
+        {},
+        {
+            "standardise": "off",
+            "gradient": "mean",
+            "optimizer": "adam",
+            "eta": 0.01,
+            "range_momentum": 0.25,
+            "range_growth": 0.0,
+        },
+    ),
+    "float32": (
+        {},
+        {"standardise": "accumulated", "epsilon": 0.001, "optimizer": "momentum", "eta": 0.01, "train_bias": 0},
+    ),
     "sparse": ({}, {"lambda_max": 0.5, "rate": "difference", "sparse_head": 1, "statistics_momentum": 0.25}),
     "last-5": ({}, {"last_layers": 2, "standardise": "off", "gradient": "mean", "eta": 0.1}),
 }
