@@ -12,7 +12,7 @@ from hil.trial import LatencySteps, TrialSpec
 NIGHTLY = pytest.mark.tier("nightly")
 NETWORK = "lenet5-w16a8"  # fits every board
 ALL_SWITCHES: dict[str, float | str] = {
-    "directions": 2, "rho": 0.001, "guide": 200, "guide_from": 1, "sparse": "random", "keep": 128, "normalise": 1,
+    "directions": 2, "rho": 0.001, "guide": 200, "guide_from": 1, "sparse": "random", "keep": 128,
     "optimizer": "adamw", "distribution": "binomial", "train_bias": 1, "warmup": 1, "steps": 4, "eta_min": 1e-5,
 }  # fmt: skip
 
