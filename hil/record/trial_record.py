@@ -67,6 +67,9 @@ RULES: list[JsonValue] = [  # only in the schema: the writer follows them, the r
 ]
 
 
+NOTHING_MOVED = "nothing moved: "  # how the warning of a trial begins whose steps changed no trained number
+
+
 class TrialRecord(Entry):
     """One entry of `trials`. A value that is unknown is null.
 
@@ -180,3 +183,8 @@ class TrialRecord(Entry):
     quarantine: str = Field(
         default="", description="one sentence if the board was in quarantine when the trial ended, else empty"
     )
+
+    @property
+    def still(self) -> list[str]:
+        """The warning of a trial whose steps changed no trained number; empty if one did."""
+        return [warning for warning in self.warnings if warning.startswith(NOTHING_MOVED)]

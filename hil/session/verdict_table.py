@@ -43,6 +43,7 @@ def verdict_table(
         for trial in mine:
             table.add_row(*_row(trial))
             reasons += [f"{trial.verdict}: {trial.board} {trial.variant}: {trial.reason}"] if trial.reason else []
+            reasons += [f"warning: {trial.board} {trial.variant}: {sentence}" for sentence in trial.still]
             open_gates = [gate for gate in trial.gates if gate["verdict"] == INCONCLUSIVE]
             reasons += [f"{INCONCLUSIVE}: {trial.board} {trial.variant}: {gate['sentence']}" for gate in open_gates]
         if not mine:

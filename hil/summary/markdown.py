@@ -36,6 +36,7 @@ def markdown(summary: RunSummary) -> str:
     parts += _section("Missing from the record", [code(sentence) for sentence in summary.missing])
     budgets = [f"{code(missed.board)}: {budget_words(missed)}: {code(missed.trial)}" for missed in summary.budgets]
     parts += _section("Budgets missed", budgets)
+    parts += _section("Trials in which nothing moved", [code(folder) for folder in summary.still])
     places = [
         f"{code(place.board)}: {reality_words(place.reality)}; {place.passed} of {place.trials} trials pass"
         for place in summary.places

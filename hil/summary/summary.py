@@ -75,6 +75,7 @@ class RunSummary:
         quarantined: a sentence for each board in quarantine, from the record.
         ram: a sentence for each memory of each board: its owners and the most bytes that a trial used, from the record.
         steps_of_devices: steps that device tests compared with references of their own, under their tolerances.
+        still: folders of the trials whose steps changed no trained number, from the record.
         coverage: how much of the firmware the trials reached, or why that is not known; empty if none recorded it.
     """
 
@@ -97,6 +98,7 @@ class RunSummary:
     quarantined: tuple[str, ...] = ()
     ram: tuple[str, ...] = ()
     coverage: str = ""
+    still: tuple[str, ...] = ()
     steps_of_devices: int = 0
 
 
@@ -131,6 +133,7 @@ def summary_of(run: Run) -> RunSummary:
         quarantined=tuple(quarantined(run)),
         ram=tuple(_ram(run.trials)),
         coverage=_coverage(run),
+        still=tuple(trial.folder for trial in run.trials if trial.still),
     )
 
 

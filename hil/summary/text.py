@@ -31,7 +31,7 @@ def text_lines(summary: RunSummary, link: str = "") -> list[str]:
     """
     head = [summary.sentence, *summary.quarantined[:MOST_QUARANTINED], _boards(summary)]
     since = [summary.since["sentence"]] if summary.since is not None else []
-    tail = [*_budgets(summary), *since, _origin(summary)]
+    tail = [*_budgets(summary), *_still(summary), *since, _origin(summary)]
     last = [f"Report: {one_line(link, LONGEST_LINK)}"] if link else []
     problems = [f"{fault(each)}: {each.test}: {each.reason}" for each in summary.problems]
     problems += [f"missing from the record: {sentence}" for sentence in summary.missing]
@@ -68,6 +68,14 @@ def _budgets(summary: RunSummary) -> list[str]:
         return []
     more = f", and {len(summary.budgets) - 1} more" if len(summary.budgets) > 1 else ""
     return [f"Budgets missed: {summary.budgets[0].board}: {budget_words(summary.budgets[0])}{more}."]
+
+
+def _still(summary: RunSummary) -> list[str]:
+    """Return a line about trials that trained nothing; none without any."""
+    if not summary.still:
+        return []
+    more = f", and {len(summary.still) - 1} more" if len(summary.still) > 1 else ""
+    return [f"Nothing moved: every trained number is what it was before in {summary.still[0]}{more}."]
 
 
 def _origin(summary: RunSummary) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from hil.errors import DeviceFault
 from hil.link.failures import Refused
 from hil.link.replies import Planned, most_predictions
+from hil.record.trial_record import NOTHING_MOVED
 from hil.threads import ThreadPool
 from hil.training.data import batches
 from hil.training.reference.methods import StepOutcome, reference_of
@@ -45,6 +46,7 @@ class LockStep:
         probe = probe_check.probe if probe_check is not None else None
         self.checks = Checks(prepared, device, probe, outcome.figures, silicon=outcome.reality == "hardware")
         self.next_step = prepared.spec.first_step
+        self._first: tuple[int, ...] = ()  # digests before the first step
         self.settings = prepared.settings_at(self.next_step)
         self.reference = reference_of(prepared.method)
         self.reference.configure(self.settings, self.next_step)
@@ -65,6 +67,7 @@ class LockStep:
                 f"the agent plans {agent_plan.arena_planned:,} bytes of arena, but docs/memory.md gives "
                 f"{self.p.plan.total:,}."
             )
+        self._first = self.reference.digests()
         self._compare_start(self.device.digests())
         if self.outcome.difference is None and self.p.spec.evaluate:
             before = self._evaluate()
@@ -108,7 +111,7 @@ class LockStep:
             The watermarks; for each the larger one of agent and probe.
         """
         self.compare_end()
-        self.outcome.notes += self.reference.remarks()
+        self.outcome.notes += [*self.reference.remarks(), *self._still()]
         memory = self.checks.memory
         before = memory.stack_before()
         reported = self.device.memory()
@@ -127,6 +130,14 @@ class LockStep:
             # a board that has reset meanwhile refuses: then its supply is at fault, not its firmware
             self.device.memory()
         return marks
+
+    def _still(self) -> list[str]:
+        """Return the warning of a trial whose steps changed no trained number; none if one did."""
+        if self.outcome.difference is not None or not self.outcome.steps or self.reference.digests() != self._first:
+            return []
+        count = f"{len(self.outcome.steps)} step{'s' if len(self.outcome.steps) > 1 else ''}"
+        cure = "a larger learning rate (`hil tune` finds one)" if "eta" in self.settings.table else "more steps"
+        return [f"{NOTHING_MOVED}after {count} every trained number is what it was before: give {cure}."]
 
     def compare_end(self) -> None:
         """Compare the digests of all trained tensors once more: a bit may flip after the last step or window."""

@@ -62,6 +62,19 @@ def trial(virtual_rig, tmp_path):
     return run
 
 
+@pytest.mark.parametrize(("eta", "moves"), [(0.01, False), (3000.0, True)])
+def test_a_trial_in_which_nothing_moved_passes_with_a_warning(virtual_rig, tmp_path, eta, moves):
+    """Without QAS, gradients in units of the weights round to nothing unless the rate is large."""
+    spec = TrialSpec(
+        "stm32h7b3", "plain", network="lenet5-tflite", method="int8-bp", data="fashion-mnist-1k+fog-5", batch=1,
+        steps=2, evaluate=0, settings={"eta": eta},
+    )  # fmt: skip
+    outcome = run_trial(spec, virtual_rig, tmp_path)
+    assert outcome.verdict == "pass", outcome.reason
+    said = "nothing moved: after 2 steps every trained number is what it was before: give a larger learning rate"
+    assert any(one.startswith(said) for one in trial_record(outcome).still) is not moves
+
+
 def test_a_short_trial_on_the_virtual_board_is_bit_exact(trial):
     outcome = trial("cls1", 3)
     assert outcome.verdict == "pass", outcome.reason

@@ -55,3 +55,12 @@ def test_the_terminal_names_what_is_inconclusive():
     assert [line for line in lines if line.startswith("inconclusive")] == [
         "inconclusive: stm32h7b3 cls1: the uncertainty does not allow a verdict."
     ]
+
+
+def test_the_terminal_warns_of_a_trial_in_which_nothing_moved():
+    from hil.record import AskedTest
+
+    still = "nothing moved: after 2 steps every trained number is what it was before: give more steps."
+    trial = make_trial(warnings=["virtual board: cycles are modelled.", still], folder="one")
+    lines = verdict_table([AskedTest(test="t", verdict="pass", reason="", trials=["one"])], [trial], 120)
+    assert [line for line in lines if line.startswith("warning")] == [f"warning: stm32h7b3 cls1: {still}"]

@@ -150,6 +150,16 @@ def test_the_text_has_at_most_ten_lines_and_counts_what_it_leaves_out(count: int
     assert lines[-1] == f"Report: {link}" if link else "Report" not in lines[-1]
 
 
+def test_trials_in_which_nothing_moved_are_named() -> None:
+    still = "nothing moved: after 2 steps every trained number is what it was before: give more steps."
+    trials = tuple(make_trial(folder=name, warnings=[still] if name != "b" else ["another."]) for name in "abc")
+    summary = summary_of(run_of(make_test(trials=["a", "b", "c"]), trials=trials))
+    assert summary.still == ("a", "c")
+    assert "Nothing moved: every trained number is what it was before in a, and 1 more." in text_lines(summary)
+    assert "### Trials in which nothing moved\n\n- `a`\n- `c`\n" in markdown(summary)
+    assert "moved" not in "\n".join(text_lines(summary_of(with_trials("pass"))))
+
+
 def test_the_run_and_how_long_it_took() -> None:
     assert text_lines(summary_of(with_trials("pass")))[-1].startswith(
         "Run 20261127T042515Z-86d4, commit 86721a8ad44f, 1 h 13 min, 200 steps"
