@@ -442,11 +442,15 @@ class DutSerial(io.RawIOBase):
         again = end and first.strip() and len(lines) > 2 and lines[-2] == first and not lines[-1].strip()
         return repr(first.strip().decode("utf-8", "replace")) if again else None
 
-    def replace_port(self, port: SerialPort) -> None:
-        """Use this port from now on: the device of the former one was gone and came back. The buffer is emptied."""
+    def replace_port(self, port: SerialPort, released: bool = False) -> None:
+        """Use this port from now on: the device of the former one was gone and came back. The buffer is emptied.
+
+        It is not if the test had only released the port: what came before that can still be read.
+        """
         self._followed.cut()
         self._port = LoggedPort(port, self._traffic)
-        self._expecter.unread = b""
+        if not released:
+            self._expecter.unread = b""
 
     def more(self, ends: Deadline | None = None) -> bytes:
         """Return bytes that came, at least one, empty after the deadline (default: that of `expect`)."""

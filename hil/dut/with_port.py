@@ -73,7 +73,7 @@ class WithPort(Inspection):
             has_rate = ends.has_line and not self._taken.is_command
             self.record.serial_log, self.record.baud = log, self._baud if has_rate else None
         elif self._port_released:
-            self._serial.replace_port(self._open_port())
+            self._serial.replace_port(self._open_port(), released=True)
         self._port_released = False
         return self._serial
 
