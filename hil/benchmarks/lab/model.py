@@ -85,7 +85,7 @@ def runs_of(lab: Lab) -> list[SimulatedRun]:
     random = np.random.default_rng(lab.seed)
     timed = round(AT_ONCE * lab.runs)
     begins = np.concatenate((random.uniform(0, AT_ONCE_S, timed), random.uniform(0, LAST_S, lab.runs - timed)))
-    names = kinds_of_board()[: max(1, lab.boards)]
+    names = kinds_of_board()[: min(max(1, lab.boards), len(DEMAND))]
     demand = np.array(DEMAND[: len(names)]) / sum(DEMAND[: len(names)])
     kinds = random.choice(names, lab.runs, p=demand)
     walls = STRETCH * np.array([trial["wall_s"] for trial in recorded_trials()])
