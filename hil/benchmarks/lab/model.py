@@ -70,8 +70,9 @@ class SimulatedRun:
 
 
 def kinds_of_board() -> list[str]:
-    """Return the boards of the catalogue that can be attached."""
-    return [name for name in boards.BOARDS.house_names() if boards.load(name).stand_in == "virtual"]
+    """Return the kinds of a lab: boards of the catalogue that can be attached, as many as have a demand."""
+    attached = [name for name in boards.BOARDS.house_names() if boards.load(name).stand_in == "virtual"]
+    return attached[: len(DEMAND)]
 
 
 @cache
@@ -85,7 +86,7 @@ def runs_of(lab: Lab) -> list[SimulatedRun]:
     random = np.random.default_rng(lab.seed)
     timed = round(AT_ONCE * lab.runs)
     begins = np.concatenate((random.uniform(0, AT_ONCE_S, timed), random.uniform(0, LAST_S, lab.runs - timed)))
-    names = kinds_of_board()[: min(max(1, lab.boards), len(DEMAND))]
+    names = kinds_of_board()[: max(1, lab.boards)]
     demand = np.array(DEMAND[: len(names)]) / sum(DEMAND[: len(names)])
     kinds = random.choice(names, lab.runs, p=demand)
     walls = STRETCH * np.array([trial["wall_s"] for trial in recorded_trials()])
