@@ -221,7 +221,10 @@ def test_a_part_of_a_batch_has_its_own_numbers() -> None:
 
 def test_the_room_ends_where_checkpoint_slots_or_a_loader_begin() -> None:
     """By the manuals' maps, as tests/unit/boards/test_flash_slots.py has them, and the linker's end of the flash."""
-    begin = {"stm32h7b3": 0x0818_0000, "stm32f746": 0x0808_0000, "nrf52840": 0x000C_0000, "rp2040": 0x1018_0000}
+    begin = {
+        "stm32h7b3": 0x0818_0000, "stm32f746": 0x0808_0000, "nrf52840": 0x000C_0000, "rp2040": 0x1018_0000,
+        "rp2350": 0x1038_0000,
+    }  # fmt: skip
     for board in boards.names():
         room = boards.load(board).room_for_samples
         if room is not None:

@@ -14,7 +14,7 @@ from hil.trial import TrialSpec
 BOARD = "stm32h7b3"
 REFUSED: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("fqt", "float32", "fqt-cnn-float32", {"error_range": "running"}, "layers from the first trained one on are in affine8"),
-    ("fqt", "uint8", "fqt-cnn-uint8", {"statistics_momentum": 0.5, "standardise": "off"}, "standardise = 'running'"),
+    ("fqt", "uint8", "fqt-cnn-uint8", {"statistics_momentum": 0.5, "standardise": "off"}, "standardise = 'running' or 'accumulated'"),
     ("fqt", "sparse", "fqt-cnn-uint8", {"lambda_max": 0.1, "rate": "difference"}, "lambda_max is above lambda_min"),
     ("qzo-ff", "full", "lenet5-w16a8", {"keep": 3}, "sparse = 'top' or 'random'"),
     ("qzo-ff", "full", "lenet5-w16a8", {"normalise": 1, "optimizer": "adamw"}, "optimizer = 'plain'"),
