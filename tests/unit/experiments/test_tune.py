@@ -35,7 +35,7 @@ def begin(folder: Path, run: TrialRun) -> Path:
     ("network", "method", "variant", "given"),
     [
         ("lenet5-tflite", "int8-bp", "qas", (("momentum", 0.5),)),
-        ("lenet5-tflite", "deepzero", "last-sparse", (("queries", 2),)),
+        ("lenet5-tflite", "deepzero", "last-sparse", (("sparsity", 240),)),
         ("lenet5-float32", "elasticzo-fp32", "full-bp", ()),
         ("lenet5-8w8a", "qzo-ff", "linear-probe", ()),
     ],
