@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, longest_segment
+from hil.training.experiments.run import Given, SteadyRun
 from hil.training.methods.fqt import Fqt
 from hil.training.methods.fqt_settings import FqtSettings
 from hil.training.networks import build
-from hil.training.reference.methods import MethodReference, StepOutcome, reference_of
+from hil.training.reference.methods import MethodReference, StepOutcome
 from hil.training.trial import TrialSpec
 
 
 @dataclass(frozen=True)
-class FqtRun(BaseRun):
+class FqtRun(SteadyRun):
     """Everything that decides the bits of a run; the learning rate stays as it is.
 
     Attributes:
@@ -46,29 +46,14 @@ class FqtRun(BaseRun):
     largest_eta: ClassVar[float] = FqtSettings.table["eta"].most or 0.0
 
     @property
-    def has_state(self) -> bool:  # type: ignore[override]
-        """Whether statistics, ranges of errors or the largest loss go on from step to step."""
-        method = self._method()
-        return method.request.kept_state(method.settings) is not None
-
-    @property
     def on_board(self) -> bool:  # type: ignore[override]
         """Whether there are steps that a board can repeat."""
         return self.epochs > 0
 
-    def settings(self, step: int, schedule: Schedule) -> FqtSettings:
-        """Return the settings of every step."""
-        return self._method().settings
-
-    def _method(self) -> Fqt:
-        given = dict(self.given) | ({} if self.eta is None else {"eta": self.eta})
+    def on_network(self) -> Fqt:
+        """Return the method on the network in its configuration."""
         network = build(self.network, self.seed)
-        return Fqt.on(network, self.configuration, **given, batch=self.batch, seed=self.seed)
-
-    def learner(self, weights: Tensors | None, schedule: Schedule) -> MethodReference:
-        """Return the method on the network."""
-        method = self._method()
-        return reference_of(method if weights is None else method.given(weights))
+        return Fqt.on(network, self.configuration, **self._chosen_settings(), batch=self.batch, seed=self.seed)
 
     def losses(self, outcome: StepOutcome, samples: int) -> float:
         """Return the mean over the samples."""
@@ -76,7 +61,7 @@ class FqtRun(BaseRun):
 
     def backward_macs(self, learner: MethodReference) -> float:
         """Return the multiply-accumulates of the backward pass of the last step, a sample."""
-        method = self._method()
+        method = self.on_network()
         work = learner.last_work() or method.figures.work()
         assert work is not None
         return work.macs / self.batch - method.network.macs
@@ -85,7 +70,3 @@ class FqtRun(BaseRun):
         """Return the trial of the same settings."""
         settings = dict(self.given) | {"eta": self.settings(0, ()).eta}
         return self._trial(board, self.configuration, self.network, Fqt.name, settings)
-
-    def longest_segment(self) -> int:
-        """Return the number of steps that a stand-in trains in about half a minute."""
-        return longest_segment(self._method().figures.step_macs())

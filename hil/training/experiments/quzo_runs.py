@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, longest_segment
+from hil.training.experiments.run import Given, SteadyRun
 from hil.training.methods import Method, find_method
 from hil.training.networks import build
-from hil.training.reference.methods import MethodReference, StepOutcome, reference_of
+from hil.training.reference.methods import StepOutcome
 from hil.training.trial import TrialSpec
 
 
 @dataclass(frozen=True)
-class QuzoRun(BaseRun):
+class QuzoRun(SteadyRun):
     """Everything that decides the bits of a run.
 
     Attributes:
@@ -44,15 +44,6 @@ class QuzoRun(BaseRun):
     tag: str = ""
     largest_eta: ClassVar[float] = 1.0
 
-    def settings(self, step: int, schedule: Schedule) -> Any:
-        """Return the settings, which stay."""
-        return self._method().settings
-
-    def learner(self, weights: Tensors | None, schedule: Schedule) -> MethodReference:
-        """Return the method on the pre-trained network."""
-        method = self._method()
-        return reference_of(method if weights is None else method.given(weights))
-
     def losses(self, outcome: StepOutcome, samples: int) -> float:
         """Return the mean over all passes."""
         directions = int(dict(self.given).get("directions", 1))
@@ -60,15 +51,9 @@ class QuzoRun(BaseRun):
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same settings."""
-        return self._trial(board, "full", self.adapted, self.by, self._settings())
+        return self._trial(board, "full", self.adapted, self.by, self._chosen_settings())
 
-    def longest_segment(self) -> int:
-        """Return the number of steps that a stand-in trains in about half a minute."""
-        return longest_segment(self._method().figures.step_macs())
-
-    def _settings(self) -> dict[str, Any]:
-        return dict(self.given) | ({} if self.eta is None else {"eta": self.eta})
-
-    def _method(self) -> Method:
+    def on_network(self) -> Method:
+        """Return the method on the pre-trained network."""
         graph = build(self.adapted, self.seed)
-        return find_method(self.by).on(graph, "full", batch=self.batch, seed=self.seed, **self._settings())
+        return find_method(self.by).on(graph, "full", batch=self.batch, seed=self.seed, **self._chosen_settings())

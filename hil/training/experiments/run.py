@@ -10,7 +10,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from hil.training.data.names import public_name
-from hil.training.reference.methods import MethodReference, StepOutcome
+from hil.training.methods import Method
+from hil.training.reference.methods import MethodReference, StepOutcome, reference_of
 from hil.training.trial import TrialSpec
 
 Schedule = tuple[tuple[int, Mapping[str, float]], ...]  # changes of settings, each with its first step
@@ -119,6 +120,37 @@ class BaseRun(ABC):
     def right_sign(self, outcome: StepOutcome) -> bool | None:
         """Return whether the step had the sign of the float losses; None if the method uses no sign."""
         return None
+
+
+class SteadyRun(BaseRun):
+    """A run of a method with the same settings in every step."""
+
+    @abstractmethod
+    def on_network(self) -> Method:
+        """Return the method with the settings of the run, on the network with its first weights."""
+
+    @property
+    def has_state(self) -> bool:  # type: ignore[override]
+        """Whether more than the weights goes on from step to step."""
+        method = self.on_network()
+        return method.request.kept_state(method.settings) is not None
+
+    def settings(self, step: int, schedule: Schedule) -> Any:
+        """Return the settings of every step."""
+        return self.on_network().settings
+
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> MethodReference:
+        """Return the method on the network, with other trained tensors if some are given."""
+        method = self.on_network()
+        return reference_of(method if weights is None else method.given(weights))
+
+    def longest_segment(self) -> int:
+        """Return the number of steps that a stand-in trains in about half a minute."""
+        return longest_segment(self.on_network().figures.step_macs())
+
+    def _chosen_settings(self) -> dict[str, Any]:
+        """Return the settings besides batch and seed, with the rate if one is known."""
+        return dict(self.given) | ({} if self.eta is None else {"eta": self.eta})
 
 
 def at_step(settings: Any, step: int, schedule: Schedule) -> Any:

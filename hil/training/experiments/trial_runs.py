@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, longest_segment
+from hil.training.experiments.run import Given, Schedule, SteadyRun, Tensors
 from hil.training.methods import Method
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.training.methods.elasticzo_settings import Fp32Settings
@@ -20,7 +20,7 @@ ANY_BOARD = "any"  # the method is looked up and not planned
 
 
 @dataclass(frozen=True)
-class TrialRun(BaseRun):
+class TrialRun(SteadyRun):
     """Everything that decides the bits of a run.
 
     Attributes:
@@ -54,19 +54,9 @@ class TrialRun(BaseRun):
         """The largest rate that the method takes."""
         return float(self.on_network().kind.table["eta"].most or 0.0)
 
-    @property
-    def has_state(self) -> bool:  # type: ignore[override]
-        """Whether more than the weights goes on from step to step."""
-        method = self.on_network()
-        return method.request.kept_state(method.settings) is not None
-
     def per_epoch(self, images: int) -> int:
         """Return the given number of steps."""
         return self.row_steps
-
-    def settings(self, step: int, schedule: Schedule) -> object:
-        """Return the settings of every step."""
-        return self.on_network().settings
 
     def on_network(self) -> Method:
         """Return the method on the network with its initial weights.
@@ -93,9 +83,4 @@ class TrialRun(BaseRun):
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same settings."""
-        settings = dict(self.given) | ({} if self.eta is None else {"eta": self.eta})
-        return self._trial(board, self.variant, self.network, self.method, settings)
-
-    def longest_segment(self) -> int:
-        """Return the number of steps that a stand-in trains in about half a minute."""
-        return longest_segment(self.on_network().figures.step_macs())
+        return self._trial(board, self.variant, self.network, self.method, self._chosen_settings())
