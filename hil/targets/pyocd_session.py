@@ -28,7 +28,7 @@ from hil.targets.core_sample import REGISTERS, CallFrame, Sample
 from hil.targets.probe_about import ProbeAbout, about
 from hil.targets.pyocd_core import PyocdCore
 from hil.targets.reset_catch import CORE_RESET, ResetCatch
-from hil.targets.session_delegate import SessionDelegate, powered_down
+from hil.targets.session_delegate import CaughtAtReset, SessionDelegate, powered_down
 from hil.targets.usb_places import MADE_UP, PREFIX, pyocd_id
 
 Segments = Sequence[tuple[int, bytes]]
@@ -127,7 +127,9 @@ class PyocdSession:
         return [ANY_CORTEX_M, *(target for target in targets if hasattr(TARGET.get(target), "select_dp"))]
 
     def survey(self, unique_id: str, target: str, addresses: Sequence[int]) -> ChipFound | None:
-        """Return what identifies an unknown chip, to explain a failed connection; None if no debug port answers.
+        """Return what identifies an unknown chip, to explain a failed connection; None if no core can be found.
+
+        A chip in which no core is found, since it may sleep, is reset once and halted.
 
         Args:
             unique_id: of the probe.
@@ -135,9 +137,11 @@ class PyocdSession:
             addresses: of the words to read.
         """
         pyocd_targets.register(target)
-        try:
-            self._open(unique_id, target, connect_options.COMMON | {"connect_mode": "attach"})
-        except ERRORS:
+        for delegate in (SessionDelegate(), CaughtAtReset()):
+            with contextlib.suppress(*ERRORS):
+                self._open(unique_id, target, connect_options.COMMON | {"connect_mode": "attach"}, delegate)
+                break
+        else:
             return None
         try:
             return self._surveyed(addresses)
@@ -154,10 +158,12 @@ class PyocdSession:
         kind = cpuid and CORE_TYPE_NAME.get((cpuid >> 24, cpuid >> 4 & 0xFFF))
         return ChipFound(dpidr, cpuid, kind or "", words)
 
-    def _open(self, unique_id: str, target: str, options: dict[str, Any]) -> None:
+    def _open(
+        self, unique_id: str, target: str, options: dict[str, Any], delegate: SessionDelegate | None = None
+    ) -> None:
         self.close()
         session = Session(_the_probe(unique_id), target_override=target, options=options)
-        session.delegate = delegate = SessionDelegate()
+        session.delegate = delegate = delegate or SessionDelegate()
         try:
             session.open()
         except BaseException:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from pyocd.coresight import dap
+from pyocd.coresight.cortex_m import CortexM
+from pyocd.coresight.minimal_mem_ap import MinimalMemAP
 
 REQUESTS = dap.CSYSPWRUPREQ | dap.CDBGPWRUPREQ
 ACKNOWLEDGED = dap.CSYSPWRUPACK | dap.CDBGPWRUPACK
+AFTER_RESET_S = 0.01  # as pyOCD
 NO_REQUEST = dap.MASKLANE | dap.TRNNORMAL  # what pyOCD leaves in CTRL/STAT
 
 
@@ -35,6 +39,37 @@ class SessionDelegate:
         """Power the debug port down, after the last access to memory."""
         if self.powers_down:
             self.is_off = powered_down(target.dp)
+
+
+class CaughtAtReset(SessionDelegate):
+    """The delegate of a connection to an unknown chip: it is reset, and halted before it can sleep.
+
+    Without its family's debug bits (STM32: DBG_SLEEP), a core that sleeps answers no access, and pyOCD finds no core.
+    """
+
+    def will_init_target(self, target: Any, init_sequence: Any) -> None:  # pyOCD gives both by name
+        """Halt the core between pyOCD's first access of the debug port and its search for cores."""
+        super().will_init_target(target, init_sequence)
+        init_sequence.insert_after("dp_init", ("halt_at_reset", lambda: halted_at_reset(target.dp)))
+
+
+def halted_at_reset(port: Any) -> None:
+    """Reset the chip by the line of the probe, and halt its core at its first instruction (Armv7-M, C1.4.1).
+
+    Args:
+        port: debug port (pyOCD's `dp`).
+    """
+    memory = MinimalMemAP(port)
+    port.assert_reset(1)
+    try:
+        memory.init()
+        before = memory.read32(CortexM.DEMCR)
+        memory.write32(CortexM.DEMCR, before | CortexM.DEMCR_VC_CORERESET)
+        memory.write32(CortexM.DHCSR, CortexM.DBGKEY | CortexM.C_DEBUGEN)
+    finally:
+        port.assert_reset(0)
+    time.sleep(AFTER_RESET_S)
+    memory.write32(CortexM.DEMCR, before)
 
 
 def powered_down(port: Any) -> bool:

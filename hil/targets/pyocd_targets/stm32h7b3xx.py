@@ -6,16 +6,13 @@ pyOCD's own. Its access to DBGMCU is not: see `CONTROL`.
 
 from __future__ import annotations
 
-import time
-
 from pyocd.core.memory_map import FlashRegion, MemoryMap
-from pyocd.coresight.cortex_m import CortexM
 from pyocd.coresight.minimal_mem_ap import MinimalMemAP
 from pyocd.target.builtin.target_STM32H7B0xx import FLASH_ALGO, STM32H7B0xx
 
+from hil.targets.session_delegate import halted_at_reset
 from hil.targets.stm32_sleep import SLEEP_STOP_STANDBY, DebugInSleep
 
-AFTER_RESET_S = 0.01  # as pyOCD
 BANK_SIZE = 0x10_0000
 SECTOR_SIZE = 0x2000
 PAGE_SIZE = 0x8000  # bytes in the buffer of the flash algorithm
@@ -51,15 +48,10 @@ class STM32H7B3xx(DebugInSleep, STM32H7B0xx):  # type: ignore[misc]
         stm32h7x.cfg says that the AXI bus is not available then. So it is written after the reset, as pyOCD's target
         of the STM32H743 does.
         """
+        halted_at_reset(self.dp)
         port = MinimalMemAP(self.dp)
         port.init()
-        before = port.read32(CortexM.DEMCR)
-        port.write32(CortexM.DEMCR, CortexM.DEMCR_VC_CORERESET)
-        port.write32(CortexM.DHCSR, CortexM.DBGKEY | CortexM.C_DEBUGEN)
-        self.dp.assert_reset(0)
-        time.sleep(AFTER_RESET_S)
         port.write32(self.CONTROL, SLEEP_STOP_STANDBY)
-        port.write32(CortexM.DEMCR, before)
 
 
 TARGET = STM32H7B3xx

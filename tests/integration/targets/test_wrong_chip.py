@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 from collections.abc import Callable
@@ -12,9 +13,12 @@ import pytest
 from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
+from hil.images import image_of
+from hil.steady_clock import steady_s
+from hil.targets import connect_options
 from hil.targets.chip_found import ChipFound
 from hil.targets.probe import DEADLINES_S, Probe
-from hil.targets.probe_process import ProbeProcess
+from hil.targets.probe_process import Failed, ProbeProcess
 
 BOARDS = ("imxrt1062", "nrf52840", "rp2040", "rp2350", "stm32f746", "stm32h7b3")
 # CPUID and DPIDR of the virtual chips: those of the catalogue's silicon as far as manuals and pyOCD give them.
@@ -32,14 +36,49 @@ FOUND = {
 def test_the_chip_that_is_there_and_the_board_that_is_named(
     virtual_endpoints: Callable[[str], Endpoints], process: ProbeProcess, there: str, named: str
 ) -> None:
-    board, other = boards.load(named), boards.load(there)
     at = virtual_endpoints(there)
-    probe = at.probe
-    with pytest.raises(Blocked) as refused:
-        Probe(board, str(probe), None, process, at.process)
-    assert refused.value.stage == "identity"
-    assert refused.value.reason == (
-        f"the chip at the probe {probe} is that of {there} ({other.chip}): {FOUND[there]}; rig.toml names {named} "
+    assert refused(named, at, process) == ("identity", sentence(there, named, at))
+
+
+@pytest.mark.parametrize("named", ["imxrt1062", "nrf52840", "rp2040", "stm32f746"])
+def test_the_chip_that_is_there_asleep(
+    virtual_endpoints: Callable[[str], Endpoints], process: ProbeProcess, named: str
+) -> None:
+    """An STM32 that sleeps without DBG_SLEEP answers no access, and pyOCD finds no core until it is reset."""
+    there = boards.load("stm32h7b3")
+    at = virtual_endpoints(there.name)
+    with contextlib.closing(Probe(there, str(at.probe), None, process, at.process)) as probe:
+        probe.program(image_of(there.name))
+        probe.start()
+        assert probe.detach()  # the firmware waits for the host in Sleep mode
+    assert not awake(str(at.probe), process)
+    assert refused(named, at, process) == ("identity", sentence(there.name, named, at))
+
+
+def awake(unique_id: str, process: ProbeProcess) -> bool:
+    """Return whether pyOCD's generic target finds a core within a second."""
+    until = steady_s() + 1.0
+    while steady_s() < until:
+        try:
+            process.ask(30.0, "connect", unique_id, "cortex_m", connect_options.COMMON, None, "", True)
+        except Failed as failed:
+            assert "No cores were discovered" in str(failed)
+            return False
+    return True
+
+
+def refused(named: str, at: Endpoints, process: ProbeProcess) -> tuple[str, str]:
+    """Return stage and reason of the refusal to connect a board to the probe of another."""
+    with pytest.raises(Blocked) as error:
+        Probe(boards.load(named), str(at.probe), None, process, at.process)
+    return error.value.stage, error.value.reason
+
+
+def sentence(there: str, named: str, at: Endpoints) -> str:
+    """Return the reason that names both boards."""
+    board, other = boards.load(named), boards.load(there)
+    return (
+        f"the chip at the probe {at.probe} is that of {there} ({other.chip}): {FOUND[there]}; rig.toml names {named} "
         f"({board.chip}): correct the board or the probe in rig.toml; nothing was erased."
     )
 
