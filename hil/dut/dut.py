@@ -157,7 +157,7 @@ def opened(
         clock_hz: of the core, if the firmware sets another than that of the catalogue.
         tell: called with sentences for the operator.
         other_than: ids in rig.toml of boards of this kind that the caller has already.
-        semihosting: the firmware may ask this computer for files, output and an end (docs/how-to/semihosting.md).
+        semihosting: the firmware may ask this computer for files, output and an end (docs/how-to/side-by-side.md).
         serial_log: whether all traffic on the serial port is written to `serial.log`.
         inject: faults of the virtual board, which is then used (`hil bench-server --help` lists them).
 

@@ -45,7 +45,7 @@ def add_options(parser: pytest.Parser) -> None:
     add("--elf", **file, help="flash this firmware instead of the prebuilt image")
     text = (
         "let the firmware of a device under test, on QEMU or at a debug probe, ask this computer for files, output and "
-        "an end (docs/how-to/semihosting.md)"
+        "an end (docs/how-to/side-by-side.md)"
     )
     add("--semihosting", action="store_true", help=text)
     text = "program each board once, even if its flash holds the image already"

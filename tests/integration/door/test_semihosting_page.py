@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs/how-to/semihosting.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/how-to/side-by-side.md").read_text(encoding="utf-8")
+PAGE = PAGE[PAGE.index("## Semihosting") : PAGE.index("## Side by side")]
 MAIN, TEST = (
     textwrap.dedent(block)
     for block in re.findall(r"(?:^    [^\n]*\n|^\n(?=    |\n    ))+", PAGE, re.M)
