@@ -14,6 +14,7 @@ enum {
     METHOD_FQT = 6,
     METHOD_TINYTRAIN = 7,
     METHOD_QUZO = 8,
+    METHOD_PERTURBED_SCALES = 9,
 };
 enum { LOSS_FLOAT = 0, LOSS_INTEGER = 1 };
 enum { SCOPE_SAMPLE = 0, SCOPE_BATCH = 1 };
@@ -36,7 +37,7 @@ enum { OPTIMIZER_SGD = 0, OPTIMIZER_MOMENTUM = 1, OPTIMIZER_ADAM = 2 };
 /* Settings in the order of `configure`, SETTING(kind, type, name, least, most, scheduled): the last three as in
    setting_t. Those of every method, with which the others begin. */
 #define COMMON_SETTINGS(kind, SETTING)                                                                                 \
-    SETTING(kind, uint8_t, method, 0u, 8u, false)                                                                      \
+    SETTING(kind, uint8_t, method, 0u, 9u, false)                                                                      \
     SETTING(kind, uint16_t, batch, 1u, 65535u, false)                                                                  \
     SETTING(kind, uint16_t, slots, 1u, 65535u, false)                                                                  \
     SETTING(kind, uint32_t, seed, 0u, 4294967295u, false)                                                              \
@@ -159,3 +160,14 @@ typedef struct {
     QUZO_SETTINGS(, SETTINGS_FIELD)
 } quzo_settings_t;
 extern const settings_table_t quzo_settings_table;
+
+#define PERTURBED_SCALES_SETTINGS(kind, SETTING)                                                                       \
+    COMMON_SETTINGS(kind, SETTING)                                                                                     \
+    SETTING(kind, float, epsilon, 914358272u, 1023410176u, false)                                                      \
+    SETTING(kind, float, eta, 729808896u, 1065353216u, true)                                                           \
+    SETTING(kind, float, clip, 0u, 1233125376u, false)                                                                 \
+    SETTING(kind, uint8_t, last_layers, 1u, 64u, false)
+typedef struct {
+    PERTURBED_SCALES_SETTINGS(, SETTINGS_FIELD)
+} perturbed_scales_settings_t;
+extern const settings_table_t perturbed_scales_settings_table;

@@ -140,3 +140,17 @@ class QuzoFields(MethodSettings):
     last_layers: int = 64
     batch: int = 8
     seed: int = 1
+
+
+@dataclass(frozen=True)
+class PerturbedScalesFields(MethodSettings):
+    """The settings of the table `perturbed_scales`."""
+
+    table = described("perturbed_scales")
+
+    epsilon: float = 0.01
+    eta: float = 0.001
+    clip: float = 0.0
+    last_layers: int = 64
+    batch: int = 8
+    seed: int = 1
