@@ -4,7 +4,11 @@
 
 #include "kernels/noise.h"
 
-enum { STREAMS_OF_STEP = 256 /* from a direction to the next */ };
+enum {
+    STREAMS_OF_STEP = 256,              /* from a direction to the next */
+    DIRECTION_BLOCK = 4 * NOISE_GROUPS, /* elements that a word of a stream draws for */
+    DIRECTION_LARGEST_Z = 92,           /* |z| of direction_gaussian */
+};
 
 /* The state with which the stream of z of a direction in a trained tensor begins. */
 static inline uint32_t direction_state(uint32_t seed, uint32_t step, uint32_t direction, uint32_t tensor) {
@@ -16,6 +20,18 @@ extern const int8_t direction_gaussian[NOISE_ENTRIES], direction_binomial[NOISE_
 
 /* The pool of a step, whose generator begins with `state`. */
 void direction_pool(int8_t pool[NOISE_ENTRIES][4], uint32_t state, const int8_t table[NOISE_ENTRIES]);
+
+/* The next z of a stream. */
+static inline void direction_next(const int8_t (*pool)[4], uint32_t *state, int32_t z[DIRECTION_BLOCK]) {
+    *state = xorshift32(*state);
+    for (uint32_t j = 0; j < NOISE_GROUPS; j++) {
+        const uint32_t field = noise_field(*state, j);
+        const int8_t *entry = pool[field % NOISE_ENTRIES];
+        for (uint32_t i = 0; i < 4; i++) {
+            z[4 * j + i] = field < NOISE_ENTRIES ? entry[i] : -entry[i];
+        }
+    }
+}
 
 /* The pool with what a pass makes of each z of a tensor, and of -z behind it. */
 typedef struct {

@@ -8,7 +8,7 @@
 #include "kernels/core.h"
 
 enum {
-    BLOCK = 4 * NOISE_GROUPS,
+    BLOCK = DIRECTION_BLOCK,
     ROUNDING_STREAMS = 0x10000, /* where the streams of a step begin that round u and v, and d */
     UPDATE_STREAMS = 0x20000,
     LOW_HALF = 0xFFFF,
@@ -83,18 +83,6 @@ SEPARATE static void put_block(const walk_t *walk) {
     }
 }
 
-/* The next z of a direction, of a block. */
-static inline void next_z(const int8_t (*pool)[4], stochastic_streams_t *streams, int32_t z[BLOCK]) {
-    streams->z = xorshift32(streams->z);
-    for (uint32_t j = 0; j < NOISE_GROUPS; j++) {
-        const uint32_t field = noise_field(streams->z, j);
-        const int8_t *entry = pool[field % NOISE_ENTRIES];
-        for (uint32_t i = 0; i < 4; i++) {
-            z[4 * j + i] = field < NOISE_ENTRIES ? entry[i] : -entry[i];
-        }
-    }
-}
-
 /* floor((E * z + number) / 2^16): below 2^31. */
 static inline int32_t rounded(int32_t scale, int32_t z, uint32_t number) {
     return (scale * z + (int32_t)number) >> STOCHASTIC_BITS;
@@ -116,7 +104,7 @@ void stochastic_limit(const stochastic_weights_t *weights) {
 SEPARATE static void move_block(walk_t *walk, const int8_t (*pool)[4], stochastic_streams_t *streams, int32_t k) {
     int32_t z[BLOCK];
     load_block(walk);
-    next_z(pool, streams, z);
+    direction_next(pool, &streams->z, z);
     for (uint32_t i = 0; i < BLOCK; i++) {
         streams->rounding = xorshift32(streams->rounding);
         walk->weight[i] += k * rounded(walk->scale[i], z[i], streams->rounding & LOW_HALF);
@@ -166,7 +154,7 @@ void stochastic_move(const stochastic_weights_t *weights, const int8_t (*pool)[4
 SEPARATE static void add_moves(walk_t *walk, const int8_t (*pool)[4], stochastic_streams_t *streams, int32_t factor,
                                int32_t k, int64_t sum[BLOCK]) {
     int32_t z[BLOCK];
-    next_z(pool, streams, z);
+    direction_next(pool, &streams->z, z);
     for (uint32_t i = 0; i < BLOCK; i++) {
         streams->rounding = xorshift32(streams->rounding);
         sum[i] += (int64_t)factor * rounded(walk->scale[i], z[i], streams->rounding >> STOCHASTIC_BITS);

@@ -6,7 +6,6 @@
 
 enum {
     STOCHASTIC_BITS = 16,         /* that are rounded away */
-    STOCHASTIC_LARGEST_Z = 92,    /* |z| of direction_gaussian */
     STOCHASTIC_LARGEST = 1 << 24, /* E */
     STOCHASTIC_MOVE = 1 << 30,    /* d */
 };
@@ -32,7 +31,7 @@ uint32_t stochastic_update_state(uint32_t seed, uint32_t step, uint32_t tensor);
 
 /* U: no perturbation with E goes further. */
 static inline int32_t stochastic_reach(int32_t scale) {
-    return (STOCHASTIC_LARGEST_Z * scale + (1 << STOCHASTIC_BITS) - 1) >> STOCHASTIC_BITS;
+    return (DIRECTION_LARGEST_Z * scale + (1 << STOCHASTIC_BITS) - 1) >> STOCHASTIC_BITS;
 }
 
 /* w = w held in -W..W. */

@@ -48,6 +48,12 @@ void forward_demand(placing_t *placing, const model_t *model, start_t start, uin
     plan_add(placing, between, bytes, behind, behind);
 }
 
+const int8_t (*forward_pool(const model_t *model, uint16_t between, uint32_t step))[4] {
+    int8_t (*pool)[4] = (void *)model_s8(model, model->plan.at[between]);
+    direction_pool(pool, pool_state(model->settings.seed, step), direction_gaussian);
+    return (const void *)pool;
+}
+
 void forward_take(model_t *model, step_t *step, uint16_t slot) {
     const pass_t pass = {.sample = model_sample(model, slot), .count = 1};
     float *sum = &step->pair[step->pass % 2];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/method.h"
+#include "kernels/directions.h"
 
 /* The weights of the last `count` layers that have some are trained, in steps of so many passes. */
 training_t forward_training(const graph_file_t *file, uint8_t count, uint32_t passes);
@@ -12,6 +13,10 @@ void forward_stand(plan_t *plan, const model_t *model);
 
 /* Values and the work of layers; and a buffer of the method between passes. */
 void forward_demand(placing_t *placing, const model_t *model, start_t start, uint16_t between, uint32_t bytes);
+
+/* The pool of a step, gaussian, in a buffer of FORWARD_POOL_BYTES between passes. */
+enum { FORWARD_POOL_BYTES = 4 * NOISE_ENTRIES };
+const int8_t (*forward_pool(const model_t *model, uint16_t between, uint32_t step))[4];
 
 /* Take a sample through a pass, of which the even ones of a step are those with w + u: its loss goes to their pair. */
 void forward_take(model_t *model, step_t *step, uint16_t slot);

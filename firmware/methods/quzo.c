@@ -65,7 +65,7 @@ static void stand(plan_t *plan, const model_t *model) {
 }
 
 static void demand(placing_t *placing, const model_t *model, start_t start) {
-    forward_demand(placing, model, start, QUZO_NOISE, QUZO_NOISE_BYTES);
+    forward_demand(placing, model, start, QUZO_NOISE, FORWARD_POOL_BYTES);
 }
 
 const method_t quzo = {

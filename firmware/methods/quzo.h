@@ -8,7 +8,7 @@
 /* Its own buffers: C of each direction; and the pool, between passes. */
 enum { QUZO_DIRECTIONS = PLAN_METHOD, QUZO_NOISE };
 
-enum { QUZO_NOISE_BYTES = 4 * NOISE_ENTRIES, QUZO_MOST_DIRECTIONS = 127 };
+enum { QUZO_MOST_DIRECTIONS = 127 };
 
 extern const method_t quzo;
 

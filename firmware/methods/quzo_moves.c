@@ -1,4 +1,5 @@
 #include "formats/tflite8.h"
+#include "methods/forward_passes.h"
 #include "methods/quzo.h"
 
 /* A trained tensor while it moves. The E of weights of tflite8 lie where their sums do: nothing reads these between
@@ -32,12 +33,6 @@ static void begin_moving(const model_t *model, uint8_t index, moving_t *moving) 
                                              .scales = scales};
 }
 
-static const int8_t (*make_pool(const model_t *model, uint32_t step))[4] {
-    int8_t (*pool)[4] = (void *)model_s8(model, model->plan.at[QUZO_NOISE]);
-    direction_pool(pool, pool_state(quzo_settings(model)->seed, step), direction_gaussian);
-    return (const void *)pool;
-}
-
 void quzo_limit(const model_t *model) {
     const uint8_t tensors = model_tensors(model);
     for (uint8_t i = 0; i < tensors; i++) {
@@ -49,7 +44,7 @@ void quzo_limit(const model_t *model) {
 }
 
 void quzo_move(const model_t *model, uint32_t step, uint32_t direction, int32_t k) {
-    const int8_t (*pool)[4] = make_pool(model, step);
+    const int8_t (*pool)[4] = forward_pool(model, QUZO_NOISE, step);
     const uint8_t tensors = model_tensors(model);
     for (uint8_t i = 0; i < tensors; i++) {
         moving_t moving;
@@ -61,7 +56,7 @@ void quzo_move(const model_t *model, uint32_t step, uint32_t direction, int32_t 
 
 void quzo_update(const model_t *model, uint32_t step) {
     const quzo_settings_t *settings = quzo_settings(model);
-    const int8_t (*pool)[4] = make_pool(model, step);
+    const int8_t (*pool)[4] = forward_pool(model, QUZO_NOISE, step);
     const uint8_t tensors = model_tensors(model);
     stochastic_streams_t streams[QUZO_MOST_DIRECTIONS];
     for (uint8_t i = 0; i < tensors; i++) {
