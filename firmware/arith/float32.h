@@ -75,5 +75,8 @@ float sqrt32(float x);
 /* The nearest integer, half to even, of |x| <= 2^30. */
 int32_t float32_to_integer(float x);
 
+/* The same of |x| < 2^63. */
+int64_t float32_to_s64(float x);
+
 /* The nearest number, half to even. A library may round twice. */
 float float32_of_u64(uint64_t x);

@@ -52,6 +52,16 @@ int32_t float32_to_integer(float x) {
     return x < 0.0f ? -whole : whole;
 }
 
+int64_t float32_to_s64(float x) {
+    const float size = x < 0.0f ? -x : x;
+    if (size < 0x1p24f) {
+        return float32_to_integer(x);
+    }
+    const uint32_t word = float32_bits(size); /* an integer of 24 bits times a power of two */
+    const int64_t whole = (int64_t)((word & 0x007FFFFFu) | 0x00800000u) << ((word >> 23) - 150u);
+    return x < 0.0f ? -whole : whole;
+}
+
 float float32_of_u64(uint64_t x) {
     if (x < UINT64_C(1) << 24) {
         return (float)(uint32_t)x;

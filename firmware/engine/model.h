@@ -41,8 +41,8 @@ typedef struct {
 } model_t;
 
 /* What a trained tensor has: the weights of a layer, its biases, or, of a layer without weights, what else is trained
-   of it. */
-enum tensor_kind { TENSOR_WEIGHTS, TENSOR_BIASES, TENSOR_RANGE };
+   of it; or the gains of its output channels. */
+enum tensor_kind { TENSOR_WEIGHTS, TENSOR_BIASES, TENSOR_RANGE, TENSOR_GAINS, TENSOR_KINDS };
 
 /* A trained tensor, as bytes. */
 typedef struct {
@@ -73,6 +73,11 @@ static inline uint32_t written_word(const written_t *written, uint32_t at) {
 int8_t *model_weights(const model_t *model, uint8_t l);
 int32_t *model_biases(const model_t *model, uint8_t l);
 uint8_t *model_range(const model_t *model, uint8_t l);
+
+/* Whether the gains of a layer are trained. */
+static inline bool model_has_gains(const model_t *model, uint8_t l) {
+    return model->training.gains && in_set(model->training.layers, l);
+}
 
 /* The trained tensors, input to output: of each trained layer the weights, then the biases; without settings, all that
    could be. Their number, 0 without a network; and one of them. */
@@ -112,6 +117,9 @@ static inline int8_t *model_buffer(const model_t *model, enum plan_line line, ui
 static inline int32_t *model_words(const model_t *model, enum plan_line line, uint8_t i) {
     return model_s32(model, plan_at(&model->plan, line, i));
 }
+
+/* The buffers that begin with the gains of a layer, where these are trained. */
+#define PLAN_GAINS PLAN_OWN
 
 static inline int8_t *model_sample(const model_t *model, uint16_t slot) {
     return model_s8(model, model->plan.at[PLAN_SAMPLES]) +

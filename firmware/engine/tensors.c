@@ -47,17 +47,24 @@ static uint32_t tensor_bytes(const model_t *model, uint8_t l, enum tensor_kind k
     if (kind == TENSOR_RANGE) {
         return format->range_bytes != NULL ? format->range_bytes(layer) : 0;
     }
-    if (kind == TENSOR_BIASES) {
+    if (kind == TENSOR_BIASES || kind == TENSOR_GAINS) {
         return graph_channels(layer) * (uint32_t)sizeof(int32_t);
     }
     const uint32_t weights = graph_weight_bytes(layer);
     return format->tail_bytes > 0 && weights > 0 ? (weights + 3) / 4 * 4 + format->tail_bytes : weights;
 }
 
+static bool kind_is_trained(const training_t *training, enum tensor_kind kind) {
+    switch (kind) {
+    case TENSOR_BIASES: return training->biases;
+    case TENSOR_GAINS: return training->gains;
+    default: return training->weights;
+    }
+}
+
 static bool is_trained(const model_t *model, uint8_t l, enum tensor_kind kind) {
     const training_t *training = &model->training;
-    return in_set(training->layers, l) && (kind == TENSOR_BIASES ? training->biases : training->weights) &&
-           tensor_bytes(model, l, kind) > 0;
+    return in_set(training->layers, l) && kind_is_trained(training, kind) && tensor_bytes(model, l, kind) > 0;
 }
 
 /* Copy a tensor where it has a copy. */
@@ -121,10 +128,16 @@ uint32_t model_value_bytes(const model_t *model, const trained_tensor_t *tensor,
                                     : (uint32_t)sizeof(int32_t);
 }
 
+/* Where the kinds end that there may be: where gains are trained, nothing else is. */
+static enum tensor_kind end_of_kinds(const model_t *model) {
+    return model->training.gains ? TENSOR_KINDS : TENSOR_GAINS;
+}
+
 uint8_t model_tensors(const model_t *model) {
+    const enum tensor_kind end = end_of_kinds(model);
     uint8_t tensors = 0;
     for (uint8_t l = 0; l < model->file.layers; l++) {
-        for (enum tensor_kind kind = TENSOR_WEIGHTS; kind <= TENSOR_RANGE; kind++) {
+        for (enum tensor_kind kind = TENSOR_WEIGHTS; kind < end; kind++) {
             tensors = (uint8_t)(tensors + is_trained(model, l, kind));
         }
     }
@@ -135,17 +148,19 @@ static uint8_t *place_of(const model_t *model, uint8_t l, enum tensor_kind kind)
     switch (kind) {
     case TENSOR_WEIGHTS: return (uint8_t *)model_weights(model, l);
     case TENSOR_BIASES: return (uint8_t *)model_biases(model, l);
+    case TENSOR_GAINS: return (uint8_t *)model_words(model, PLAN_GAINS, l);
     default: return model_range(model, l);
     }
 }
 
 trained_tensor_t model_tensor(const model_t *model, uint8_t tensor) {
+    const enum tensor_kind end = end_of_kinds(model);
     uint8_t l = 0;
     enum tensor_kind kind = TENSOR_WEIGHTS;
     for (uint8_t before = tensor; before > 0 || !is_trained(model, l, kind);) {
         before = (uint8_t)(before - is_trained(model, l, kind));
-        l = (uint8_t)(l + (kind == TENSOR_RANGE));
-        kind = kind == TENSOR_RANGE ? TENSOR_WEIGHTS : kind + 1;
+        l = (uint8_t)(l + (kind + 1 == end));
+        kind = kind + 1 == end ? TENSOR_WEIGHTS : kind + 1;
     }
     return (trained_tensor_t){
         .bytes = place_of(model, l, kind), .size = tensor_bytes(model, l, kind), .layer = l, .kind = kind};

@@ -16,10 +16,11 @@ typedef struct {
     uint64_t joined;        /* those that run in the group of the layer before: docs/memory.md, groups and starts */
     uint64_t reached;       /* those whose output has an error, where errors go back; else all */
     uint64_t starts;        /* those at which the buffers are placed again, for the layers from there on */
+    uint16_t passes;        /* of the samples through a step, at most 256 */
     bool weights, biases;   /* which tensors of a layer are trained */
+    bool gains;             /* or a gain of each output channel, which is no tensor of the file */
     bool consumed;          /* the memory of a sample is reused during its step; there is one slot */
     bool grouped;           /* the samples of a batch share their exponents, and go through a pass at once */
-    uint16_t passes;        /* of the samples through a step, at most 256 */
     uint8_t first_backward; /* the first layer that back-propagation trains; the number of layers: none */
 } training_t;
 

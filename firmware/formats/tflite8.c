@@ -14,18 +14,39 @@ static bool is_single(const graph_layer_t *layer) {
     return layer->rounding == ROUNDS_SINGLE;
 }
 
+/* In a buffer follow one another: gains, multipliers, shifts. */
+gains_t tflite8_gains(const model_t *model, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const graph_parameters_t own = graph_parameters(&model->file, layer);
+    const uint32_t n = graph_channels(layer);
+    int32_t *gain = model_words(model, PLAN_GAINS, l);
+    return (gains_t){.gain = gain,
+                     .multiplier = own.multiplier,
+                     .shift = own.shift,
+                     .made_multiplier = gain + n,
+                     .made_shift = (int8_t *)(gain + 2 * n),
+                     .n = n};
+}
+
+uint64_t tflite8_gain_bytes(const graph_layer_t *layer) {
+    const uint64_t channels = graph_channels(layer);
+    return 2 * sizeof(int32_t) * channels + (channels + 3) / 4 * 4;
+}
+
 /* Sums follow the weights that were copied from a file in flash. */
 tensors_t tflite8_tensors(const model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const graph_parameters_t own = graph_parameters(&model->file, layer);
     const uint32_t copied = plan_at(&model->plan, PLAN_WEIGHTS, l);
     const uint32_t after = (graph_weight_count(layer) + 3u) / 4u * 4u;
+    const bool scaled = model_has_gains(model, l);
+    const gains_t gains = scaled ? tflite8_gains(model, l) : (gains_t){.n = 0};
     return (tensors_t){
         .weights = model_weights(model, l),
         .sums = copied != PLAN_NOWHERE ? model_s32(model, copied + after) : (int32_t *)(uintptr_t)own.sum,
         .bias = model_biases(model, l),
-        .multiplier = own.multiplier,
-        .shift = own.shift,
+        .multiplier = scaled ? gains.made_multiplier : own.multiplier,
+        .shift = scaled ? gains.made_shift : own.shift,
         .scale = own.scale,
     };
 }
@@ -148,9 +169,21 @@ float tflite8_loss(const model_t *model, const int8_t *logits, uint32_t label) {
     return cross_entropy_scaled_f32(logits, model_classes(model), graph_scale(&model->file, model->file.layers), label);
 }
 
+static bool may_be(const model_t *model, const written_t *written, uint32_t at) {
+    if (written->tensor.kind == TENSOR_GAINS) {
+        const int32_t gain = (int32_t)written_word(written, at);
+        return gain >= GAIN_LEAST && gain <= GAIN_MOST;
+    }
+    return may_be_s8(model, written, at);
+}
+
 static void rewritten(const model_t *model, uint8_t l, enum tensor_kind kind) {
     if (kind == TENSOR_WEIGHTS) {
         tflite8_sum_weights(model, l);
+    }
+    if (kind == TENSOR_GAINS) {
+        const gains_t gains = tflite8_gains(model, l);
+        gains_make(&gains);
     }
 }
 
@@ -167,7 +200,7 @@ const format_t tflite8 = {
     .run_chain = tflite8_run_chain,
     .loss = tflite8_loss,
     .predicted = argmax_s8,
-    .may_be = may_be_s8,
+    .may_be = may_be,
     .rewritten = rewritten,
     .serves = SERVES_WRITE_TENSOR | SERVES_WORK | SERVES_MLPERF_TINY,
 };

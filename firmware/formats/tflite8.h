@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/format.h"
+#include "kernels/gains.h"
 #include "kernels/requantize.h"
 
 extern const format_t tflite8;
@@ -22,6 +23,11 @@ void tflite8_run_unweighted(model_t *model, const pass_t *pass, uint8_t l);
 float tflite8_loss(const model_t *model, const int8_t *logits, uint32_t label);
 
 tensors_t tflite8_tensors(const model_t *model, uint8_t l);
+
+/* The gains of a layer, where these are trained (docs/arithmetic-quzo.md, section 10), and the bytes of their buffer. It
+   runs with the factors that were last made of them. */
+gains_t tflite8_gains(const model_t *model, uint8_t l);
+uint64_t tflite8_gain_bytes(const graph_layer_t *layer);
 
 /* Compute the sums of a trained layer's weights again. */
 void tflite8_sum_weights(const model_t *model, uint8_t l);

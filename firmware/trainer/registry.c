@@ -24,6 +24,7 @@
     METHOD(fqt)                                                                                                        \
     METHOD(tinytrain)                                                                                                  \
     METHOD(quzo)                                                                                                       \
+    METHOD(perturbed_scales)                                                                                           \
     /* the next method */
 
 #define DECLARED(name) extern const method_t name;

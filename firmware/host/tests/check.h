@@ -85,6 +85,8 @@ void test_qzo_steps(void);
 void test_qzo_settings(void);
 void test_quzo(void);
 void test_quzo_steps(void);
+void test_gains(void);
+void test_perturbed_scales(void);
 void test_affine8_numbers(void);
 void test_affine8_layers(void);
 void test_affine8_kernels(void);

@@ -102,6 +102,8 @@ int main(void) {
         {"qzo-ff settings", test_qzo_settings},
         {"quzo", test_quzo},
         {"quzo steps", test_quzo_steps},
+        {"gains", test_gains},
+        {"perturbed scales", test_perturbed_scales},
         {"affine8 numbers", test_affine8_numbers},
         {"affine8 layers", test_affine8_layers},
         {"affine8 kernels", test_affine8_kernels},

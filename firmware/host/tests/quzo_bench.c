@@ -44,7 +44,7 @@ failure_t quzo_configure(quzo_bench_t *bench, const quzo_settings_t *settings) {
     return engine_configure(bench->engine, registry_method(METHOD_QUZO), settings, &bench->planned);
 }
 
-static void put(quzo_bench_t *bench, uint16_t slot, uint16_t sample) {
+void quzo_put(quzo_bench_t *bench, uint16_t slot, uint16_t sample) {
     const graph_file_t *file = &bench->engine->model.file;
     const uint32_t n = (uint32_t)graph_elements(file, 0);
     uint8_t *pixels = take(n);
@@ -57,7 +57,7 @@ static void put(quzo_bench_t *bench, uint16_t slot, uint16_t sample) {
 }
 
 void quzo_part(quzo_bench_t *bench, uint32_t step, uint8_t pass, uint16_t sample) {
-    put(bench, 0, sample);
+    quzo_put(bench, 0, sample);
     const failure_t failure = engine_part(bench->engine, step, pass, sample, 1);
     CHECK(failure.code == 0, "part: code %u, a %u, b %u", failure.code, failure.a, failure.b);
 }
@@ -71,7 +71,7 @@ step_result_t quzo_step(quzo_bench_t *bench, uint32_t step, uint16_t count, bool
         }
     }
     for (uint16_t sample = 0; at_once && sample < count; sample++) {
-        put(bench, sample, sample);
+        quzo_put(bench, sample, sample);
     }
     const failure_t failure = engine_step(bench->engine, step, count, &result, digests);
     CHECK(failure.code == 0, "step: code %u, a %u, b %u", failure.code, failure.a, failure.b);
@@ -150,4 +150,30 @@ int32_t naive_r(naive_draw_t draw, uint32_t i) {
 
 int32_t naive_limit(int32_t scale, int32_t largest) {
     return largest - (int32_t)naive_floor(92ll * scale + 65535);
+}
+
+/* By quotients and doublings: no digit is counted, and nothing is shifted. */
+naive_scaled_t naive_scaled(int32_t multiplier, int32_t shift, int64_t gain) {
+    const int64_t product = multiplier * gain, beyond = INT64_C(1) << 31;
+    naive_scaled_t scaled = {.shift = shift - 24};
+    int64_t unit = 1;
+    for (; product / unit >= beyond; unit *= 2) {
+        scaled.shift++;
+    }
+    scaled.multiplier = (2 * product + unit) / (2 * unit);
+    if (scaled.multiplier == beyond) {
+        scaled.multiplier /= 2;
+        scaled.shift++;
+    }
+    return scaled;
+}
+
+int64_t naive_held_gain(int64_t gain, int32_t scale) {
+    const int64_t least = (1 << 22) + 92 * (int64_t)scale, most = (1 << 26) - 92 * (int64_t)scale;
+    return gain < least ? least : gain > most ? most : gain;
+}
+
+int64_t naive_gain_move(int64_t factor, int32_t z) {
+    const int64_t sum = factor * z + 128, rest = (sum % 256 + 256) % 256;
+    return (sum - rest) / 256;
 }

@@ -1,5 +1,5 @@
-/* An engine of QuZO with a network of w16a8 or of tflite8, and what a step of it is, weight by weight, as
-   docs/arithmetic-quzo.md has it. */
+/* An engine of QuZO, or of perturbed scales, with a network of w16a8 or of tflite8, and what a step is, weight by weight
+   and channel by channel, as docs/arithmetic-quzo.md has it. */
 #pragma once
 
 #include "engine/engine.h"
@@ -24,7 +24,8 @@ failure_t quzo_configure(quzo_bench_t *bench, const quzo_settings_t *settings);
 /* A step of `count` samples of a fixed sequence, in the slots at once, or one by one; digests go to `digests`. */
 step_result_t quzo_step(quzo_bench_t *bench, uint32_t step, uint16_t count, bool at_once, uint32_t digests[]);
 
-/* The next sample of a pass by itself. */
+/* Put a sample into a slot; and take the next sample of a pass through it by itself. */
+void quzo_put(quzo_bench_t *bench, uint16_t slot, uint16_t sample);
 void quzo_part(quzo_bench_t *bench, uint32_t step, uint8_t pass, uint16_t sample);
 
 /* Weight i of a tensor in the engine. */
@@ -41,6 +42,15 @@ int32_t naive_z(naive_draw_t draw, uint32_t i);
 int32_t naive_u(naive_draw_t draw, uint32_t i, int32_t scale);
 int32_t naive_v(naive_draw_t draw, uint32_t i, int32_t scale);
 int32_t naive_r(naive_draw_t draw, uint32_t i);
+
+/* M' and shift' of a channel with a gain; a gain held in W_min..W_max; and what a step takes from a gain. */
+typedef struct {
+    int64_t multiplier, shift;
+} naive_scaled_t;
+
+naive_scaled_t naive_scaled(int32_t multiplier, int32_t shift, int64_t gain);
+int64_t naive_held_gain(int64_t gain, int32_t scale);
+int64_t naive_gain_move(int64_t factor, int32_t z);
 
 /* floor(x / 2^16), and W. */
 int64_t naive_floor(int64_t x);

@@ -215,7 +215,7 @@ def test_flash_is_read_where_it_is_only(client: Client) -> None:
 
 
 REFUSED = [
-    ({"method": 9}, "method"), ({"train": 5}, "train"), ({"blocks": 0}, "blocks"), ({"blocks": 16}, "blocks"), ({"train": 2, "train_bias": 0}, "train_bias"),
+    ({"method": 10}, "method"), ({"train": 5}, "train"), ({"blocks": 0}, "blocks"), ({"blocks": 16}, "blocks"), ({"train": 2, "train_bias": 0}, "train_bias"),
     ({"perturb": 3}, "perturb"), ({"wise": 2}, "wise"), ({"method": 1, "wise": 1}, "wise"), ({"difference": 1}, "difference"),
     ({"direction": 2}, "direction"), ({"method": 1, "direction": 1}, "direction"), ({"method": 2, "direction": 1}, "direction"),
     ({"gns": 2}, "gns"), ({"qas": 2}, "qas"), ({"queries": 0}, "queries"), ({"queries": 128}, "queries"), ({"consumed": 2}, "consumed"), ({"fused": 2}, "fused"),

@@ -28,7 +28,7 @@ REFUSED = [
     ({"r_max": 0}, "r_max"), ({"r_max": 128}, "r_max"), ({"loss": 2}, "loss"), ({"scope": 2}, "scope"), ({"perturb": 2}, "perturb"),
     ({"perturb": 1, "r_max": 64}, "perturb"), ({"logit_error": 2}, "logit_error"), ({"loss_fraction": 1}, "loss_fraction"),
     ({"loss": 1, "loss_fraction": 7}, "loss_fraction"), ({"loss": 2, "loss_fraction": 1}, "loss"),
-    ({"method": 9}, "method"), ({"batch": 0}, "batch"), ({"slots": 0}, "slots"), ({"slots": 3}, "slots"),
+    ({"method": 10}, "method"), ({"batch": 0}, "batch"), ({"slots": 0}, "slots"), ({"slots": 3}, "slots"),
     ({"scope": 1, "slots": 1}, "slots"),
 ]  # fmt: skip
 
