@@ -24,14 +24,21 @@ class ForwardPlan(MethodPlan):
         """Yield name and bytes of each trained tensor as it lies in RAM if the network file is in flash."""
 
     @property
-    @abstractmethod
     def direction_bytes(self) -> int:
-        """What a step remembers of its directions."""
+        """What a step remembers of its directions; nothing."""
+        return 0
 
     @property
     @abstractmethod
     def passes(self) -> int:
         """The passes of a step."""
+
+    def network_bytes(self) -> Iterator[tuple[str, int]]:
+        """Yield name and bytes of the network in RAM: its file, or what is trained of it if the file is in flash."""
+        if self.in_flash:
+            yield from self.trained_bytes()
+        else:
+            yield "file", file_size(self.network)
 
     def kept_bytes(self) -> Iterator[tuple[str, int]]:
         """Yield name and bytes of what else lives through all of training; there is nothing."""
@@ -49,14 +56,12 @@ class ForwardPlan(MethodPlan):
 
     def _standing(self, slots: int) -> Iterator[tuple[str, int]]:
         """Yield name and size of what lives through all of training."""
-        if self.in_flash:
-            yield from self.trained_bytes()
-        else:
-            yield "file", file_size(self.network)
+        yield from self.network_bytes()
         height, width, channels = self.network.in_shape
         yield "labels", 2 * slots
         yield "samples", slots * height * width * channels
-        yield "directions", self.direction_bytes
+        if self.direction_bytes:
+            yield "directions", self.direction_bytes
         yield from self.kept_bytes()
 
     def _passing(self, between: int) -> Iterator[ArenaBuffer]:

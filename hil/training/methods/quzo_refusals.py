@@ -8,10 +8,11 @@ from hil.errors import RigError
 from hil.training.graph.formats import Format
 from hil.training.graph.graph import Graph
 from hil.training.methods.directions import FRACTION
+from hil.training.methods.last_layers import check_layers
 from hil.training.methods.quzo_settings import QuzoSettings
 from hil.training.methods.quzo_tensors import LARGEST_Z, RAISED, QuzoTensor
 
-TRAINED = frozenset({Format.W16A8, Format.TFLITE8})
+TRAINED = (Format.W16A8, Format.TFLITE8)
 
 
 def check(graph: Graph, settings: QuzoSettings, tensors: Sequence[QuzoTensor]) -> None:
@@ -21,16 +22,7 @@ def check(graph: Graph, settings: QuzoSettings, tensors: Sequence[QuzoTensor]) -
         RigError: a network without weights or with a layer in another format, or an epsilon that moves nothing, or too
             much.
     """
-    if not graph.own:
-        raise RigError(
-            f"{graph.name} has no layer with weights, so last_layers trains nothing: choose another network."
-        )
-    for layer in graph.trained:
-        if layer.format not in TRAINED:
-            raise RigError(
-                f"layer {layer.name} of {graph.name} is in {layer.format.name.lower()}, and QuZO trains w16a8 and "
-                "tflite8: choose another network."
-            )
+    check_layers(graph, TRAINED, "QuZO")
     if not any(tensor.parts.any() for tensor in tensors):
         unit, name = min((float(tensor.unit.min()), tensor.name) for tensor in tensors)
         raise RigError(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.errors import RigError
-from hil.training.graph.graph import Graph
+from hil.training.methods.last_layers import LastLayers
 from hil.training.methods.settings_fields import QzoFfFields
 
 
 @dataclass(frozen=True)
-class QzoFfSettings(QzoFfFields):
+class QzoFfSettings(QzoFfFields, LastLayers):
     """Settings of QZO-FF; methods.toml describes each."""
 
     def check_together(self) -> None:
@@ -36,7 +36,3 @@ class QzoFfSettings(QzoFfFields):
     def draws(self) -> int:
         """Directions that a step draws, with that of the sharpness-aware perturbation."""
         return self.directions + self.has_sharpness
-
-    def trained(self, graph: Graph) -> tuple[int, ...]:
-        """Return the indices of the trained layers, input to output."""
-        return tuple(graph.own)[-self.last_layers :]

@@ -65,9 +65,12 @@ class Int8Network:
             found[index] = self._multiplied(index, given[index, False], bias)
         return found
 
-    def own_now(self) -> list[OwnWeights | None]:
-        """Return what all layers multiply by now."""
-        return self.own_of([tensor.values for tensor in self.tensors])
+    def at(self, values: Sequence[np.ndarray]) -> tuple[Passes, list[OwnWeights | None]]:
+        """Return the passes, and what all layers multiply by in them, with these values of the trained tensors."""
+        return self._passes, self.own_of(values)
+
+    def _now(self) -> tuple[Passes, list[OwnWeights | None]]:
+        return self.at([tensor.values for tensor in self.tensors])
 
     def chunks(self, images: np.ndarray) -> list[slice]:
         """Return the samples that run at once."""
@@ -88,20 +91,21 @@ class Int8Network:
 
     def losses(self, prefix: Sequence[dict[int, np.ndarray]], labels: np.ndarray) -> np.ndarray:
         """Return the loss of every sample with the weights as they are now, float32 [N]."""
-        own = self.own_now()
-        logits = np.concatenate([self._passes.logits(self.first, values, own)[:, 0] for values in prefix])
+        passes, own = self._now()
+        logits = np.concatenate([passes.logits(self.first, values, own)[:, 0] for values in prefix])
         return cross_entropy(logits, labels.astype(np.intp), self.graph.scale_of(len(self.graph.layers)))
 
     def logits(self, images: np.ndarray) -> np.ndarray:
         """Return the logits of uint8 images with the weights as they are now, int8 [N, classes]."""
-        own = self.own_now()
-        values = [{0: self._passes.input_values(images[part])} for part in self.chunks(images)]
-        logits = np.concatenate([self._passes.logits(0, each, own)[:, 0] for each in values])
+        passes, own = self._now()
+        values = [{0: passes.input_values(images[part])} for part in self.chunks(images)]
+        logits = np.concatenate([passes.logits(0, each, own)[:, 0] for each in values])
         return self._stored(logits, len(self.graph.layers))
 
     def outputs(self, values: Sequence[np.ndarray], images: np.ndarray) -> list[np.ndarray]:
         """Return the output of every layer for uint8 images with these trained tensors, int8 [N, 1, H, W, C]."""
-        found = self._passes.clean(images, self.own_of(values))
+        passes, own = self.at(values)
+        found = passes.clean(images, own)
         return [self._stored(value, index) for index, value in enumerate(found) if index]
 
     def _stored(self, values: np.ndarray, value: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hil.training.reference.formats.int8_network import Int8Network
 from hil.training.reference.formats.tflite8.loss import summed
 from hil.training.reference.methods import StepOutcome
 from hil.training.reference.methods.directions import STREAMS_A_DIRECTION, direction, direction_pool
-from hil.training.reference.methods.network_reference import NetworkReference
+from hil.training.reference.methods.two_sided import TwoSidedReference
 from hil.training.reference.prng import start_state, words
 
 ROUNDINGS, MOVES = 0x10000, 0x20000  # streams of a and b, and of r
@@ -77,7 +77,7 @@ class QuzoWeights:
         return held
 
 
-class QuzoReference(NetworkReference):
+class QuzoReference(TwoSidedReference):
     """The method, with its weights and its step counter.
 
     Args:
@@ -124,38 +124,14 @@ class QuzoReference(NetworkReference):
         all_plus, all_minus = (float(summed(np.array(losses, F), F(0))) for losses in zip(*pairs, strict=True))
         return StepOutcome(step, all_plus, all_minus, all_plus, all_minus, sign, self.digests())
 
-    def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
-        """Yield the weights of the passes of a step, from the weights before it."""
-        kept = [tensor.values for tensor in self._tensors]
-        for tensor, given in zip(self._tensors, weights, strict=True):
-            tensor.values = given.reshape(tensor.values.shape).astype(np.int32)
-        self._rest()
+    def _moves(self, step: int) -> Iterator[list[np.ndarray]]:
+        """Yield u of every tensor for each direction of a step."""
         pool = direction_pool("gaussian", self.settings.seed, step)
-        try:
-            for i in range(self.settings.directions):
-                for _ in self._moved([u for u, _ in self._roundings(pool, step, i)]):
-                    yield self.weights
-        finally:
-            for tensor, values in zip(self._tensors, kept, strict=True):
-                tensor.values = values
-
-    def _rest(self) -> None:
-        for tensor in self._tensors:
-            tensor.clip()
+        for i in range(self.settings.directions):
+            yield [u for u, _ in self._roundings(pool, step, i)]
 
     def _roundings(self, pool: np.ndarray, step: int, i: int) -> list[tuple[np.ndarray, np.ndarray]]:
         return [tensor.roundings(pool, self.settings, step, i) for tensor in self._tensors]
-
-    def _moved(self, by: list[np.ndarray]) -> Iterator[None]:
-        """Move the weights to the plus pass of a direction, to its minus pass, and back."""
-        for times in (1, -2):
-            self._move(by, times)
-            yield
-        self._move(by, 1)
-
-    def _move(self, by: list[np.ndarray], times: int) -> None:
-        for tensor, u in zip(self._tensors, by, strict=True):
-            tensor.values = tensor.values + times * u
 
 
 def factor(settings: QuzoSettings, plus: np.float32, minus: np.float32, samples: int) -> int:

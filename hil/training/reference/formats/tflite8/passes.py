@@ -6,6 +6,7 @@ Values as in `fast`: float32 [N, R, H, W, C] less their zero point.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -28,6 +29,12 @@ class Passes:
     def layer_of(self, layer: Quantized) -> FastLayer:
         """Return a layer of the graph, ready to run."""
         return FastLayer(self.graph, layer)
+
+    def with_layers(self, layers: Mapping[int, FastLayer]) -> Passes:
+        """Return the passes with other layers, by index; all else is shared."""
+        other = copy(self)
+        other.layers = [layers.get(index, layer) for index, layer in enumerate(self.layers)]
+        return other
 
     def input_values(self, images: np.ndarray) -> np.ndarray:
         """Return uint8 images [N, H, W] or [N, H, W, C] as the value 0, [N, 1, H, W, C]."""
