@@ -37,7 +37,8 @@ def ready(prepared: Prepared, rig: Rig, folder: Path) -> Iterator[Device]:
         device = Device(dut.agent, prepared.board, prepared.image)
         device.take_network(prepared.image, prepared.blob)
         first_step = prepared.spec.first_step
-        device.configure(prepared.method.request.configuration(prepared.settings, prepared.slots, first_step))
+        configuration = prepared.method.request.configuration(prepared.settings, prepared.slots, first_step)
+        device.begin(prepared.method.plan, configuration)
         yield device
 
 

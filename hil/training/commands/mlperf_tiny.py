@@ -92,7 +92,7 @@ def make_ready(found: Loadable, dut: Dut, model: str, energy: bool, task: str = 
     dut.flash()
     device = Device(dut.agent, found.board, found.image)
     device.take_network(found.image, found.blob)
-    device.configure(found.method.request.configuration(found.settings, found.slots, 0))
+    device.begin(found.method.plan, found.method.request.configuration(found.settings, found.slots, 0))
     device.mlperf_tiny(model, energy, TASKS.index(task))
     path = str(dut.serial.port)
     dut.release()

@@ -87,6 +87,13 @@ class MethodPlan(ABC):
         """Return the network file, with other trained tensors if some are given (docs/network.md)."""
         return encode(self.network if arrays is None else self.with_arrays(arrays))
 
+    def beside_file(self) -> tuple[np.ndarray, ...]:
+        """Return the first values of all trained tensors where the board has to be told them: the file has others.
+
+        Most methods train what the file has, or begin with what `configure` sets: nothing.
+        """
+        return ()
+
     def places(self, plan: Plan) -> tuple[int, ...]:
         """Return where each trained tensor lies, as an offset in the arena.
 

@@ -181,7 +181,16 @@ class Device:
         if not plan.chosen:
             self.load(plan.file(arrays))
         self.configure(configuration)
-        for index, array in enumerate(arrays if plan.chosen else ()):
+        self._write_all(arrays if plan.chosen else ())
+
+    def begin(self, plan: MethodPlan, configuration: Mapping[str, Any]) -> Planned:
+        """Configure the board with the method's first values, those too that the loaded network does not have."""
+        planned = self.configure(configuration)
+        self._write_all(plan.beside_file())
+        return planned
+
+    def _write_all(self, arrays: Sequence[np.ndarray]) -> None:
+        for index, array in enumerate(arrays):
             self.write(index, array.astype(array.dtype.newbyteorder("<")).tobytes())
 
     def fill(self, batch: Batch) -> None:

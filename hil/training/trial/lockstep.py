@@ -60,7 +60,7 @@ class LockStep:
         self.device.take_network(self.p.image, self.p.blob)
         if not self.p.method.plan.chosen:
             self._check_tensors()
-        agent_plan = self.configure(self.settings)
+        agent_plan = self.device.begin(self.p.method.plan, self._configuration(self.settings))
         self._check_tensors()
         if agent_plan.arena_planned != self.p.plan.total:
             raise DeviceFault(
@@ -164,8 +164,7 @@ class LockStep:
         self.checks = Checks(self.p, device, None, self.outcome.figures, silicon=self.outcome.reality == "hardware")
         if self.p.method.plan.chosen:
             self.device.take_network(self.p.image, self.p.blob)
-        configuration = self.p.method.request.configuration(self.settings, self.p.slots, self.next_step)
-        device.send_weights(self.p.method.plan, self.reference.weights, configuration)
+        device.send_weights(self.p.method.plan, self.reference.weights, self._configuration(self.settings))
         self.reference.configure(self.settings, self.next_step)
         self._compare_start(device.digests())
 
@@ -176,7 +175,10 @@ class LockStep:
 
     def configure(self, settings: Any) -> Planned:
         """Send the settings of the next step; return the agent's memory plan."""
-        return self.device.configure(self.p.method.request.configuration(settings, self.p.slots, self.next_step))
+        return self.device.configure(self._configuration(settings))
+
+    def _configuration(self, settings: Any) -> dict[str, Any]:
+        return self.p.method.request.configuration(settings, self.p.slots, self.next_step)
 
     def _follow_schedule(self) -> None:
         """Send the settings if the schedule changes them; on both sides all other state stays."""

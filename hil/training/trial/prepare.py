@@ -67,8 +67,11 @@ class Loadable:
 
     @property
     def network_sha256(self) -> str:
-        """SHA-256 of the network file."""
-        return hashlib.sha256(self.blob).hexdigest()
+        """SHA-256 of the network file, and of the first values that are not in it."""
+        found = hashlib.sha256(self.blob)
+        for array in self.method.plan.beside_file():
+            found.update(array.tobytes())
+        return found.hexdigest()
 
     def settings_at(self, step: int) -> Any:
         """Return the settings of a step."""
