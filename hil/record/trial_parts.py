@@ -147,7 +147,7 @@ class Profile(TypedDict):
 
 @with_config(CLOSED)
 class Analytic(TypedDict):
-    """Memory by ElasticZO, equations (2) to (4) in FP32, (13) to (15) in INT8, by PMT, section 4.3, QZO-FF, QuZO, FQT.
+    """Memory by ElasticZO, equations (2) to (4) in FP32, (13) to (15) in INT8, by PMT, section 4.3, or in words.
 
     And counts of the network.
     """
@@ -162,6 +162,7 @@ class Analytic(TypedDict):
         "PMT, section 4.3",
         "QZO-FF, inference and trained weights",
         "QuZO, inference and trained weights",
+        "perturbed scales, inference and gains",
         "FQT, segments of figure 4",
     ]
     bytes: Count

@@ -33,7 +33,7 @@ KINDS = {
     "directions": "#7fc7a8", "mask": "#c9a66b", "guide": "#b8a1d9", "moments": "#b8a1d9",
     "fisher": "#c9a66b", "selected": LIMIT,
     "observed": "#7fc7a8", "error_ranges": "#7fc7a8", "table": "#9dc4e6", "kept": "#c9a66b", "statistics": "#b8a1d9",
-    "rank": "#edb36a",
+    "rank": "#edb36a", "gain": LIMIT,
 }  # fmt: skip
 WORDS = {
     "blob": "network file, weights in place", "samples": "samples and labels", "noise": "pool of noise",
@@ -48,6 +48,7 @@ WORDS = {
     "fisher": "Fisher information of channels", "selected": "gradients and momentum of chosen layers",
     "observed": "ranges that were seen", "table": "tables of hard_swish", "kept": "channels that took part",
     "statistics": "mean and deviation of gradients", "rank": "norms of channels",
+    "gain": "gains, and factors made from them",
 }  # fmt: skip
 GROUPS = {  # kinds that share the legend entry of another kind
     "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta",

@@ -14,6 +14,7 @@ from tests.oracle.fqt import PlainFqt
 from tests.oracle.graph_backward import PlainBackPropagation
 from tests.oracle.graph_method import PlainGraphMethod
 from tests.oracle.method import PlainElasticZoInt8
+from tests.oracle.perturbed_scales import PlainPerturbedScales
 from tests.oracle.quzo import PlainQuzo
 from tests.oracle.qzo_ff import PlainQzoFf
 from tests.oracle.tinytrain import PlainTinyTrain
@@ -24,6 +25,7 @@ __all__ = [
     "PlainElasticZoInt8",
     "PlainFqt",
     "PlainGraphMethod",
+    "PlainPerturbedScales",
     "PlainQuzo",
     "PlainQzoFf",
     "PlainTinyTrain",

@@ -1,4 +1,4 @@
-"""A run of QuZO's experiments: a pre-trained network of int8 values that QuZO or QZO-FF adapts."""
+"""A run on a pre-trained network of int8 values that a method of forward passes alone adapts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class QuzoRun(SteadyRun):
         epochs: rows of the curve after the first.
         batch: samples in a step.
         adapted: the pre-trained network.
-        by: the method, `quzo` or `qzo-ff`.
+        by: the method: `quzo`, `qzo-ff` or `perturbed-scales`.
         given: settings besides eta, batch and seed that differ from the defaults.
         eta: the learning rate; None: the best of a search.
         rate_from: stem of that search.

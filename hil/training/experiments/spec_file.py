@@ -27,8 +27,8 @@ from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
 from hil.training.methods.fqt import Fqt
 from hil.training.methods.fqt_settings import FqtSettings, configuration_of
+from hil.training.methods.perturbed_scales import PerturbedScales
 from hil.training.methods.quzo import Quzo
-from hil.training.methods.quzo_settings import QuzoSettings
 from hil.training.methods.qzo_ff import QzoFf
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.settings import OF_TRIAL
@@ -223,8 +223,8 @@ def _fqt_run(its: AskedCell, seed: int) -> FqtRun:
 
 
 def _quzo_run(its: AskedCell, seed: int) -> QuzoRun:
-    given = its.beside(QuzoSettings())
-    return QuzoRun(*its.cell, seed, its.epochs, its.asked.batch, its.asked.network, Quzo.name, given, eta=its.eta)
+    given, by = its.beside(find_method(its.asked.method).kind()), its.asked.method
+    return QuzoRun(*its.cell, seed, its.epochs, its.asked.batch, its.asked.network, by, given, eta=its.eta)
 
 
 MAKERS: Mapping[str, Callable[[AskedCell, int], Run]] = {  # of methods whose runs are no GraphRun
@@ -233,6 +233,7 @@ MAKERS: Mapping[str, Callable[[AskedCell, int], Run]] = {  # of methods whose ru
     QzoFf.name: _qzo_run,
     Fqt.name: _fqt_run,
     Quzo.name: _quzo_run,
+    PerturbedScales.name: _quzo_run,
 }
 
 

@@ -24,6 +24,7 @@ HOUSE = {
     "qzo-ff": "qzo_ff:QzoFf",
     "fqt": "fqt:Fqt",
     "quzo": "quzo:Quzo",
+    "perturbed-scales": "perturbed_scales:PerturbedScales",
 }
 
 

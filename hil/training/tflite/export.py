@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.errors import RigError
+from hil.record import TRAINED
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import Node, Tflite8Node, Tflite8Parameters
 from hil.training.tflite.buffers import with_constants
@@ -41,7 +42,8 @@ def with_weights_of(data: bytes, model: Model, imported: Imported, trained: Grap
         trained: the network after training.
 
     Raises:
-        RigError: the network is not one of this model, or has biases where the model has none.
+        RigError: the network is not one of this model, has biases where the model has none, or was trained in its
+            scales.
     """
     constants: dict[int, bytes] = {}
     arrays: dict[str, np.ndarray] = {}
@@ -51,6 +53,7 @@ def with_weights_of(data: bytes, model: Model, imported: Imported, trained: Grap
     known, new = (graph.own_of(Tflite8Parameters) for graph in (imported.graph, trained))
     for index, source in imported.sources.items():
         before = imported.graph.layers[index]
+        _check_factors(before.name, known[index], new[index])
         weights = array_of(model.tensors[source.weights], "i1", imported.operators[index])
         bias = None
         if source.bias != ABSENT:
@@ -68,6 +71,15 @@ def with_weights_of(data: bytes, model: Model, imported: Imported, trained: Grap
         if count:
             changed[before.name] = count
     return Exported(with_constants(data, model, constants), arrays, changed)
+
+
+def _check_factors(name: str, known: Tflite8Parameters, new: Tflite8Parameters) -> None:
+    """Raise RigError if training changed the factors of a layer, 31 bits that TFLite makes from scales of 24 bits."""
+    if not (np.array_equal(known.multiplier, new.multiplier) and np.array_equal(known.shift, new.shift)):
+        raise RigError(
+            f"{name} was trained in its scales, to factors that no binary32 scale of a .tflite gives exactly: use the "
+            f"trained network file ({TRAINED}) instead."
+        )
 
 
 def _kind(layer: Node) -> tuple[object, ...]:

@@ -96,12 +96,21 @@ QUZO: dict[str, tuple[Settings, Settings]] = {  # resnet-tiny has a channel with
     "last-3": ({}, {"directions": 3, "last_layers": 4, "epsilon": 0.001, "eta": 1e-4}),
     "two-directions": ({"epsilon": 2e-4, "eta": 2e-5}, {"directions": 5, "epsilon": 1.5e-4, "eta": 1e-5}),
 }
+PERTURBED_SCALES: dict[str, tuple[Settings, Settings]] = {
+    "full": ({}, {"epsilon": 0.03, "eta": 0.05, "clip": 0.5}),
+    "linear-probe": ({"eta": 0.05}, {"epsilon": 2.0**-18, "eta": 1.0, "clip": 0.01}),
+    "last-3": ({"eta": 0.05}, {"last_layers": 4, "epsilon": 0.001, "eta": 0.1}),
+}
 CHOSEN: dict[tuple[str, str], tuple[Settings, Settings]] = {
     **{("elasticzo-int8", variant): ({"batch": 8}, varied) for variant, varied in ELASTICZO.items()},
     **{("poor-mans-training", variant): ({}, {"eta": 0.1} | varied) for variant, varied in POOR_MANS.items()},
     **{("elasticzo-fp32", variant): ({"batch": 4}, varied) for variant, varied in FLOAT32.items()},
     **{("qzo-ff", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in QZO_FF.items()},
     **{("quzo", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in QUZO.items()},
+    **{
+        ("perturbed-scales", variant): ({"batch": 3} | base, {"batch": 2} | varied)
+        for variant, (base, varied) in PERTURBED_SCALES.items()
+    },
     **{("fqt", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in FQT.items()},
     **OTHERS,
 }

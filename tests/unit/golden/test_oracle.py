@@ -11,7 +11,7 @@ import xxhash
 
 from hil.training.data import load
 from hil.training.methods import Method
-from tests.oracle import PlainElasticZoFp32, PlainQuzo, PlainQzoFf
+from tests.oracle import PlainElasticZoFp32, PlainPerturbedScales, PlainQuzo, PlainQzoFf
 
 from .compare import same_loss
 from .rows import Row, committed
@@ -31,6 +31,7 @@ ORACLES: dict[str, tuple[Callable[[Method], Oracle], str]] = {  # with the type 
     "elasticzo-fp32": (lambda of: PlainElasticZoFp32(of.network, of.settings), "<f4"),
     "qzo-ff": (lambda of: PlainQzoFf(of.network, of.settings), "i1"),
     "quzo": (lambda of: PlainQuzo(of.network, of.settings), "i1"),
+    "perturbed-scales": (lambda of: PlainPerturbedScales(of.network, of.settings), "i1"),
 }
 QUICK = {  # whose first step takes seconds
     ("elasticzo-fp32", "cls2", "lenet5-float32", "varied"),
@@ -38,6 +39,7 @@ QUICK = {  # whose first step takes seconds
     ("qzo-ff", "normalised", "lenet5-w16a8", "varied"),
     ("quzo", "linear-probe", "lenet5-w16a8", "base"),
     ("quzo", "linear-probe", "lenet5-tflite", "base"),
+    ("perturbed-scales", "linear-probe", "lenet5-tflite", "base"),
 }
 ROWS = [row for row in committed() if row.method in ORACLES]
 

@@ -61,6 +61,10 @@ VALUES: dict[str, dict[str, tuple[Any, ...]]] = {  # by table; words have all of
         "directions": (1, 3), "epsilon": (0.01, 0.05), "eta": (0.01, 0.05), "last_layers": (1, 64), "batch": (1, 3),
         "seed": (1, 2, 3),
     },
+    "perturbed_scales": {
+        "epsilon": (0.01, 0.03), "eta": (0.01, 0.05), "clip": (0.0, 0.01), "last_layers": (1, 64), "batch": (1, 3),
+        "seed": (1, 2, 3),
+    },
 }  # fmt: skip
 
 

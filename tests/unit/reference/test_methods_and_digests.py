@@ -46,7 +46,7 @@ def test_an_unknown_method_gets_its_close_match() -> None:
         training_loop("elasticzo")
     with pytest.raises(
         RigError,
-        match=r"no method 'zzz': known are: bp, deepzero, .*, poor-mans, quzo, qzo-ff, tinytrain\.",
+        match=r"no method 'zzz': known are: bp, deepzero, .*, perturbed-scales, poor-mans, quzo, qzo-ff, tinytrain\.",
     ):
         training_loop("zzz")
 

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from hil.errors import RigError
+from hil.training.graph.file import decode
+from hil.training.methods.perturbed_scales import PerturbedScales
 from hil.training.tflite.export import with_weights_of
 from hil.training.tflite.importing import Imported, network_of
 from hil.training.tflite.read import parse
@@ -99,6 +101,18 @@ def test_biases_that_the_model_does_not_have_are_refused():
     before = imported_from(data)
     with pytest.raises(RigError, match=r"fc1, FULLY_CONNECTED \(node 0\), cannot be exported: it has no biases"):
         with_weights_of(data, parse(data, "made"), before, shaken(before).graph)
+
+
+def test_factors_that_training_changed_are_refused():
+    """Perturbed scales trains factors of 31 bits; a model has scales of 24."""
+    data = small().bytes()
+    before = imported_from(data)
+    method = PerturbedScales.on(before.graph, "linear-probe")
+    same = [array for _, array in method.plan.arrays]
+    assert with_weights_of(data, parse(data, "made"), before, decode(method.plan.file(same))).changed == {}
+    moved = decode(method.plan.file([array + 77_777 for array in same]))
+    with pytest.raises(RigError, match=r"was trained in its scales, .* use the trained network file \(trained.hnet\)"):
+        with_weights_of(data, parse(data, "made"), before, moved)
 
 
 def test_another_model_is_refused():

@@ -82,7 +82,7 @@ def _out_of_range(trial: LockStep, index: int) -> list[tuple[int, bytes]]:
             return [(0, NOT_A_NUMBER if part == "bias" else ONE)]
         case Format.FLOAT32:
             return [(0, NOT_A_NUMBER)]
-        case Format.TFLITE8 if part:
+        case Format.TFLITE8 if part == "bias":
             return []
     size = tensor.size // tensor.elements
     return [(0, MOST_NEGATIVE[size]), (tensor.size - size, MOST_NEGATIVE[size])]
