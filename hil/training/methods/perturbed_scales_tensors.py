@@ -10,7 +10,7 @@ import numpy as np
 
 from hil.training.graph.contents import LARGEST_SCALE, SMALLEST_SCALE
 from hil.training.graph.graph import Graph
-from hil.training.graph.node import Tflite8Node, Tflite8Parameters
+from hil.training.graph.node import N, Tflite8Node, Tflite8Parameters
 
 FRACTION = 24  # bits: the gain g stands for g / 2^24
 ONE = 2**FRACTION
@@ -90,6 +90,7 @@ def folded(graph: Graph, gains: Sequence[tuple[int, np.ndarray]]) -> Graph:
     return replace(graph, layers=tuple(layers))
 
 
-def _with(layer: Any, own: Tflite8Parameters) -> Any:
+def _with(layer: N, own: Tflite8Parameters) -> N:
     """Return a layer with parameters that may be of a class of their own."""
-    return replace(layer, own=own)
+    changes: dict[str, Any] = {"own": own}
+    return replace(layer, **changes)
