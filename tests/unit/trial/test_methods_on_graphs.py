@@ -9,8 +9,7 @@ import xxhash
 from hil.errors import RigError
 from hil.report.memory import lifetimes
 from hil.training.graph.file import decode
-from hil.training.graph.formats import Format
-from hil.training.methods import METHODS
+from hil.training.methods import METHODS, GraphMethod
 from hil.training.networks import NETWORKS
 from hil.training.reference.methods import reference_of
 from hil.training.trial.prepare import prepare
@@ -104,7 +103,7 @@ def test_a_wrong_request_is_refused_in_one_sentence(wrong: dict, said: str) -> N
 
 @pytest.mark.parametrize(
     ("method", "variant"),
-    [(name, variant) for name, kind in METHODS.items() if kind.format is Format.TFLITE8 for variant in kind.variants],
+    [(name, variant) for name, kind in METHODS.items() if issubclass(kind, GraphMethod) for variant in kind.variants],
 )
 def test_every_time_slot_has_a_name_and_every_buffer_is_drawn(method: str, variant: str) -> None:
     asked = spec(variant, method=method, settings={} if method in ("mezo", "int8-bp") else {"fused": 1})
