@@ -21,6 +21,7 @@ from hil.training.methods.perturbed_scales import PerturbedScales
 from hil.training.networks import build
 from hil.training.reference.methods import reference_of
 from hil.training.trial.choose import method_of
+from hil.training.trial.device import Device
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import trial_record
 from hil.trial import TrialSpec, does_not_fit
@@ -175,3 +176,25 @@ def test_every_time_slot_has_a_name_and_every_buffer_is_drawn() -> None:
     assert len(lifetimes(plan)["data"]) == len(plan["buffers"])
     assert {"gain[0]", "gain[6]", "noise"} <= {buffer["name"] for buffer in plan["buffers"]}
     assert record.analytic is not None and record.analytic["equation"] == "perturbed scales, inference and gains"
+
+
+class Told(Device):
+    """A board that only notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def configure(self, configuration: Any) -> Any:
+        self.told.append("configure")
+
+    def write(self, tensor: int, data: bytes) -> None:
+        self.told.append((tensor, np.frombuffer(data, "<i4").tolist()))
+
+
+def test_a_board_begins_with_the_gains_of_a_checkpoint_and_others_with_what_configure_sets() -> None:
+    method = on("linear-probe")
+    own = method.given([np.arange(10) + ONE])
+    for given, expected in ((method, ["configure"]), (own, ["configure", (0, list(range(ONE, ONE + 10)))])):
+        board = Told()
+        board.begin(given.plan, {})
+        assert board.told == expected
