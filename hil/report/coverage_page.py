@@ -5,33 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup, escape
+
 from hil.coverage import Coverage, FileCoverage, Totals
 from hil.coverage.source_file import percent, ranges
 
 NAME = "coverage.html"
 # The mark of a line, and what it means. The words stand on the page; the style sheet has a colour for each.
 HIT, MISSED, PART, EXCLUDED, NO_CODE = "+", "!", "~", "x", " "
-
-
-@dataclass(frozen=True)
-class MarkedLine:
-    """A line of a source file: its number, its mark, its text, and what is to be said of it."""
-
-    number: int
-    mark: str
-    text: str
-    note: str
+CLASSES = {HIT: "hit", MISSED: "missed", PART: "part", EXCLUDED: "excluded"}
 
 
 @dataclass(frozen=True)
 class FileView:
-    """A source file on the page; without its text, `lines` is empty and `missed` has the numbers."""
+    """A source file on the page; without its text, `marked` is empty and `missed` has the numbers."""
 
     file: FileCoverage
     id: str
     shares: list[float | None]
     missed: str
-    lines: list[MarkedLine]
+    marked: Markup
 
     @property
     def share(self) -> float | None:
@@ -46,8 +39,8 @@ def file_views(found: Coverage) -> list[FileView]:
     views = []
     for number, file in enumerate(order, start=1):
         shares = [_share(files[file.name]) if file.name in files else None for files in by_board]
-        lines = _marked(file, found.sources.get(file.name, []))
-        views.append(FileView(file, f"file{number}", shares, ranges(file.missed), lines))
+        marked = _marked(file, found.sources.get(file.name, []))
+        views.append(FileView(file, f"file{number}", shares, ranges(file.missed), marked))
     return views
 
 
@@ -67,23 +60,30 @@ def _share(file: FileCoverage) -> float | None:
     return percent(file.reached, len(file.lines))
 
 
-def _marked(file: FileCoverage, source: Sequence[str]) -> list[MarkedLine]:
+def _marked(file: FileCoverage, source: Sequence[str]) -> Markup:
+    """Return the lines as HTML. A template that looks at ten thousand lines takes longer than a short trial."""
     texts = source[:-1] if source and not source[-1] else source
-    return [_line(file, number, text) for number, text in enumerate(texts, start=1)]
+    return Markup("".join(_line(file, number, text) for number, text in enumerate(texts, start=1)))
 
 
-def _line(file: FileCoverage, number: int, text: str) -> MarkedLine:
+def _line(file: FileCoverage, number: int, text: str) -> str:
+    mark, note = _mark(file, number)
+    said = f"  <i>{escape(note)}</i>" if note else ""
+    line = f"{number:5d} {mark} {escape(text)}{said}"
+    return f'<span class="{CLASSES[mark]}">{line}</span>\n' if mark in CLASSES else f"{line}\n"
+
+
+def _mark(file: FileCoverage, number: int) -> tuple[str, str]:
+    """Return the mark of a line, and what is to be said of it."""
     if number in file.excluded:
-        return MarkedLine(number, EXCLUDED, text, f"excluded: {file.excluded[number]}")
+        return EXCLUDED, f"excluded: {file.excluded[number]}"
     reached = file.lines.get(number)
     if reached is None:
-        return MarkedLine(number, NO_CODE, text, "")
+        return NO_CODE, ""
     if not reached:
-        return MarkedLine(number, MISSED, text, "")
+        return MISSED, ""
     never = [_place(to, file.name) for to, occurred in sorted(file.branches.get(number, {}).items()) if not occurred]
-    if never:
-        return MarkedLine(number, PART, text, f"never to {', '.join(never)}")
-    return MarkedLine(number, HIT, text, "")
+    return (PART, f"never to {', '.join(never)}") if never else (HIT, "")
 
 
 def _place(to: str, file: str) -> str:
