@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -54,3 +56,30 @@ def test_words_and_rows_of_one_value(tmp_path: Path) -> None:
 def test_an_empty_table(tmp_path: Path) -> None:
     write_columns(tmp_path / "table.parquet", {})
     assert read_columns(tmp_path / "table.parquet") == {} and rows_of({}) == 0
+
+
+def test_missing_numbers_of_a_slice_and_flags_are_those_of_pyarrow(tmp_path: Path) -> None:
+    table = pa.table({"n": [1.5, None, 3.0, None] * 5, "i": [1, None] * 10, "b": [True, False] * 10})
+    pq.write_table(table, tmp_path / "table.parquet", row_group_size=7)
+    found = read_columns(tmp_path / "table.parquet")
+    for name in table.column_names:
+        assert np.array_equal(found[name], table[name].to_numpy(), equal_nan=name != "b"), name
+    write_columns(tmp_path / "again.parquet", {"n": found["n"][1:], "b": found["b"][1:]})
+    again = pq.read_table(tmp_path / "again.parquet")
+    assert again.equals(table.select(["n", "b"]).slice(1).combine_chunks())
+
+
+def test_pandas_is_not_imported(tmp_path: Path) -> None:
+    """It takes longer than the table of a short trial."""
+    program = f"""
+import sys
+from pathlib import Path
+import numpy as np
+from hil.record.parquet import read_columns, write_columns
+path = Path({str(tmp_path / "table.parquet")!r})
+write_columns(path, {{"n": np.array([1.0, np.nan]), "i": np.array([1, 2]), "b": np.array([True, False])}})
+read_columns(path)
+print("pandas" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == "False\n"
