@@ -6,12 +6,14 @@ too. A block all of whose commands are in that table is run there.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
 import subprocess
 import sys
 import textwrap
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,8 +30,13 @@ LINKED = ("tests", "tools", "fixtures", "hil")
 OF_PYTEST = ("-n", "-k", "-p", "-q", "-s")
 GIVEN = re.compile(r"[Ii]n `([\w.-]+\.(?:py|toml))`[^\n]*:\n\n((?:    .*\n|\n)+)")  # "In `test_mine.py`:" and a block
 HOUR_S = 3600
-PARSERS = dict(parsers())
 OF_README = {line for line, use in COMMANDS.items() if not use.not_run}  # test_readme.py runs them
+
+
+@cache
+def by_command() -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of every command: not at import, because every worker imports this file, and one runs it."""
+    return dict(parsers())
 
 
 def name_of(block: Block) -> str:
@@ -110,8 +117,8 @@ def test_every_option_of_a_command_is_known(block: Block) -> None:
         if any(word.startswith("[") for word in words):
             continue  # shows which options there are
         if program.endswith("hil"):
-            known = next(name for length in (2, 1) if (name := " ".join(words[:length])) in PARSERS)
-            PARSERS[known].parse_args(words[len(known.split()) :])
+            known = next(name for length in (2, 1) if (name := " ".join(words[:length])) in by_command())
+            by_command()[known].parse_args(words[len(known.split()) :])
         else:
             rest = pytest_parser().parse_known_args(words)[1]
             assert [word for word in rest if word.startswith("-") and word not in OF_PYTEST] == []

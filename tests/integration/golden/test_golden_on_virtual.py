@@ -13,6 +13,7 @@ from tests.unit.golden.settings import VARIED
 from tests.unit.golden.subjects import subject
 
 ROWS = committed()
+ARENA = image_of(BOARD).arena_size
 IN_THE_GATE = {  # of a virtual board: a cheap row of every method
     ("elasticzo-int8", "cls1", "lenet5"),
     ("poor-mans-training", "block3", "resnet-tiny"),
@@ -36,7 +37,7 @@ def in_the_gate(row: Row) -> bool:
 
 def fits(row: Row) -> bool:
     """Whether the plan's smallest total is within the arena: AdamW of LeNet-5 needs 10 bytes a weight, over 1 MiB."""
-    return row.recorded["plan"]["smallest"] <= image_of(BOARD).arena_size
+    return row.recorded["plan"]["smallest"] <= ARENA
 
 
 def on_a_board(rows: list[Row]) -> pytest.MarkDecorator:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,11 @@ from tools.docs_site.schema_tables import meaning
 
 ROOT = Path(__file__).parents[3]
 OPTIONS = re.compile(r"<code>(--[\w-]+)")
-PARSERS = list(command_line.parsers())
+
+
+@cache
+def all_parsers() -> list[tuple[str, argparse.ArgumentParser]]:
+    return list(command_line.parsers())
 
 
 def section(text: str, title: str) -> str:
@@ -42,7 +47,7 @@ def commands() -> str:
 
 @pytest.mark.parametrize("command", main.commands())
 def test_a_command_has_a_section_with_its_options(command: str, commands: str) -> None:
-    parsers = [parser for name, parser in PARSERS if name.split()[0] == command]
+    parsers = [parser for name, parser in all_parsers() if name.split()[0] == command]
     expected = {
         action.option_strings[-1]
         for parser in parsers
