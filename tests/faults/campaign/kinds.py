@@ -12,17 +12,15 @@ from .session_kinds import SESSION_KINDS
 
 KINDS: tuple[Kind, ...] = (*DESK_KINDS, *SESSION_KINDS, *CHECKPOINT_KINDS, *INSTRUMENT_KINDS)
 
-# Those that need neither a session of pytest, nor a bench of their own, nor the time that a silence takes; and one of each of these.
+# One of each way to fail, of those that no other test of the gate runs, or that another runs without the judge of a campaign.
+# Left to the night: a line that loses or doubles bytes (test_bench_faults.py), a port or a probe that goes in another
+# stage than here, a computer without memory (test_disk.py), and a lock whose holder lives (test_plugin.py).
 GATE = {
-    **{f"line: {what} to the board": 1 for what in ("bytes lost", "bits flipped")},
-    **{f"line: {what} from the board": 1 for what in ("byte doubled", "noise inserted")},
-    "line: the adapter stops for a moment": 1, "line: cut from the board": 1, "port: gone": 1, "port: gone and back under another name": 1,
-    "port: gone while flashing and back under another name": 1,
-    **{f"probe: gone while {doing}": 1 for doing in ("connecting", "resetting", "reading")},
-    "probe: gone while flashing, and back": 1, "probe: gone while reading, and back": 1, "probe: one answer is an error": 1, "board: brown-out": 1,
-    "process: SIGKILL to the probe's process": 1, "process: the probe's process stopped for a while": 1, "computer: no descriptor left": 1,
-    "computer: no memory left": 1, "lock: another session has the board": 1, "lock: its holder is stopped": 1, "lock: its holder is killed": 1,
-    "session: SIGKILL to pytest": 1, "checkpoint: SIGKILL to the campaign": 1, "meter: instrument": 1,
+    "line: bits flipped to the board": 1, "line: noise inserted from the board": 1, "line: the adapter stops for a moment": 1,
+    "line: cut from the board": 1, "port: gone": 1, "port: gone while flashing and back under another name": 1, "probe: gone while connecting": 1,
+    "probe: gone while reading, and back": 1, "probe: one answer is an error": 1, "board: brown-out": 1, "process: SIGKILL to the probe's process": 1,
+    "computer: no descriptor left": 1, "lock: its holder is killed": 1, "session: SIGKILL to pytest": 1, "checkpoint: SIGKILL to the campaign": 1,
+    "meter: instrument": 1,
 }  # fmt: skip
 
 
