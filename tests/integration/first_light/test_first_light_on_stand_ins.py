@@ -20,6 +20,7 @@ VIRTUAL = {
     "rp2350": TIME | NO_SUPPLY,
     "imxrt1062": TIME | NO_SUPPLY | {CheckpointSlot.name},
 }  # fmt: skip
+FURTHER_M7 = {"imxrt1062", "stm32f746"}  # at night: the gate has one board of each core
 ON_QEMU = TIME | NO_SUPPLY | {
     "RAM", "sleep and wake", "UART", "marker pin", "energy window", "clock by a pin", "flash sector",
     CheckpointSlot.name,
@@ -49,7 +50,13 @@ def outcomes(light: dict[str, object], without: set[str]) -> None:
     assert "nothing is said about silicon" in str(light["judgement"])
 
 
-@pytest.mark.parametrize("board", sorted(VIRTUAL))
+@pytest.mark.parametrize(
+    "board",
+    [
+        pytest.param(board, marks=pytest.mark.tier("nightly") if board in FURTHER_M7 else ())
+        for board in sorted(VIRTUAL)
+    ],
+)
 def test_on_the_virtual_board(board: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     light = brought_up(board, "virtual", tmp_path, capsys)
