@@ -81,13 +81,13 @@ def method_on_network(spec: TrialSpec) -> Method:
 
 def _check_network(spec: TrialSpec, kind: type[Method]) -> None:
     """Raise RigError if the method cannot train the network."""
-    mine = [name for name, one in KNOWN.items() if kind.trains(one.formats)]
-    if not is_known(spec.network):
+    formats = find_network(spec.network).formats if is_known(spec.network) else None
+    if formats is not None and kind.trains(formats):
+        return
+    mine = [name for name, one in KNOWN.items() if kind.trains(one.formats)]  # loads every network: for a message only
+    if formats is None:
         known = close_matches(spec.network, mine)
     else:
-        formats = find_network(spec.network).formats
-        if kind.trains(formats):
-            return
         theirs = sorted(name for name, one in METHODS.items() if one.trains(formats))
         known = f"it is one of {', '.join(theirs)}; {spec.method} trains {', '.join(mine)}."
     raise RigError(f"the method {spec.method} trains no network {spec.network_name!r}: {known}")
