@@ -31,6 +31,13 @@ TRIALS: dict[str, dict[str, Any]] = {
 BOARDS = dict.fromkeys(TRIALS, "stm32h7b3") | {
     "bfp8": "rp2040", "tflite8": "nrf52840", "latency": "imxrt1062", "network in flash": "stm32f746"
 }  # fmt: skip
+AT_NIGHT = {
+    "requests",
+    "schedule",
+    "latency",
+    "tflite8",
+    "selected",
+}  # the gate has each format, a network in flash, and three boards
 
 
 def run(rig: Rig, folder: Path, keep: str | None, **fields: Any) -> Outcome:
@@ -38,7 +45,9 @@ def run(rig: Rig, folder: Path, keep: str | None, **fields: Any) -> Outcome:
     return run_trial(spec, rig, folder)
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.tier("nightly") if name in AT_NIGHT else ()) for name in TRIALS]
+)
 def test_bits_and_verdicts_are_the_same(virtual_rig: Rig, tmp_path: Path, name: str) -> None:
     fields = {"board": BOARDS[name]} | TRIALS[name]
     plain, *kept = (run(virtual_rig, tmp_path, keep, **fields) for keep in (None, "ram", "flash"))
