@@ -27,7 +27,7 @@ BOARDS = [name for name in boards.names() if "pyocd" in boards.load(name).routes
 NIGHTLY = pytest.mark.tier("nightly")
 
 
-@pytest.mark.parametrize("name", [name if name in ("stm32h7b3", "rp2040", "imxrt1062") else pytest.param(name, marks=NIGHTLY) for name in BOARDS])  # fmt: skip
+@pytest.mark.parametrize("name", [name if name in ("stm32h7b3", "rp2040") else pytest.param(name, marks=NIGHTLY) for name in BOARDS])  # fmt: skip
 def test_the_prebuilt_firmware_writes_no_unclaimed_ram_and_answers(
     name: str, virtual_endpoints: VirtualEndpoints, process: ProbeProcess
 ) -> None:
