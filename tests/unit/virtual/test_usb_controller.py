@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.usb import wire
 from hil.standins.virtual.usb.wire import Handshake, Packet, Token
 
 from .pico import Pico
@@ -336,10 +337,10 @@ def test_the_last_buffer_completes_the_transfer(device: DeviceOfRegisters) -> No
 def test_a_bus_reset_changes_neither_address_nor_buffers(device: DeviceOfRegisters) -> None:
     device.write(0, 5)
     device.arm(0x80 | BULK_IN, b"old")
-    device.usb.bus_reset(True)
+    device.usb.bus_reset(True, wire.FULL)
     assert device.read(SIE_STATUS) & 1 << 19 and device.read(INTR) & 1 << 12
     assert device.usb.token(Token.IN, 5, BULK_IN) is None  # during the reset
-    device.usb.bus_reset(False)
+    device.usb.bus_reset(False, wire.FULL)
     assert device.usb.token(Token.SETUP, 0, 0) is None and device.usb.data(GET_STATUS) is None
     assert device.usb.token(Token.IN, 5, BULK_IN) == Packet(0, b"old")
 

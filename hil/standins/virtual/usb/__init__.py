@@ -1,4 +1,4 @@
-"""A full-speed USB cable: what travels on it, and a strict host at its other end.
+"""A USB cable at full or high speed: what travels on it, and a strict host at its other end.
 
 `wire` has the packets and the interface of a device controller; `host` is the bus in virtual time with its `channel`s,
 `control` and `enumeration` what a host asks a new device, `descriptors` the checks of what it answers, `cdc` the serial

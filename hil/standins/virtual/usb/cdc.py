@@ -209,9 +209,9 @@ class AcmPort:
     # the interrupt endpoint
 
     def _notices(self, endpoint: Endpoint) -> Program[None]:
-        toggle, held = 0, b""
+        toggle, held, period = 0, b"", self._device.speed.period(endpoint.interval)
         while True:
-            answer = yield Transaction(Token.IN, endpoint.number, frames=endpoint.interval)
+            answer = yield Transaction(Token.IN, endpoint.number, frames=period)
             if not isinstance(answer, Packet):
                 self._complain(f"interrupt IN: endpoint {endpoint.number} gives {told(answer)}")
                 return

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hil.standins.virtual.usb import wire
 from hil.standins.virtual.usb.steps import Program, Transaction
-from hil.standins.virtual.usb.wire import FRAME_PS, bus_ps
-
-_FRAME_START_PS = bus_ps(wire.FRAME_START)
-_LARGEST = 64  # data bytes of a packet
+from hil.standins.virtual.usb.wire import Speed
 
 
 @dataclass
@@ -32,22 +28,23 @@ class Channel:
     silences: int = 0
 
 
-def begin_at(channel: Channel, free_at: int, began: int) -> int | None:
+def begin_at(channel: Channel, free_at: int, began: int, speed: Speed) -> int | None:
     """Return when the transaction of a channel can begin and end in one frame; None if none waits for the bus.
 
     Args:
         channel: whose step may be a transaction.
         free_at: virtual time from which the bus is free [ps].
         began: when the first frame began [ps].
+        speed: of the bus.
     """
     step = channel.step
     if not isinstance(step, Transaction) or channel.parked:
         return None
     at = max(free_at, channel.since)
-    number = (at - began) // FRAME_PS
+    number = (at - began) // speed.frame_ps
     if step.frames and channel.asked_in >= 0:
         number = max(number, channel.asked_in + step.frames)
-    first = began + number * FRAME_PS + _FRAME_START_PS
-    longest = bus_ps(wire.OVERHEAD + (_LARGEST if step.packet is None else len(step.packet.data)))
+    first = began + number * speed.frame_ps + speed.ps(speed.frame_start)
+    longest = speed.ps(speed.overhead + (speed.largest if step.packet is None else len(step.packet.data)))
     at = max(at, first)
-    return at if at + longest <= began + (number + 1) * FRAME_PS else first + FRAME_PS
+    return at if at + longest <= began + (number + 1) * speed.frame_ps else first + speed.frame_ps

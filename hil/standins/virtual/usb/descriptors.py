@@ -6,12 +6,13 @@ import struct
 from dataclasses import dataclass, field
 
 from hil.standins.virtual.usb.control import Unfit
+from hil.standins.virtual.usb.wire import HIGH, Speed
 
-DEVICE, CONFIGURATION, STRING, INTERFACE, ENDPOINT, QUALIFIER, BOS = 1, 2, 3, 4, 5, 6, 15
+DEVICE, CONFIGURATION, STRING, INTERFACE, ENDPOINT, QUALIFIER, OTHER_SPEED, BOS = 1, 2, 3, 4, 5, 6, 7, 15
 ASSOCIATION, CS_INTERFACE = 11, 0x24  # interface association (ECN of USB 2.0); class-specific (CDC 1.2, table 12)
 DEVICE_BYTES, CONFIGURATION_BYTES, INTERFACE_BYTES, ENDPOINT_BYTES = 18, 9, 9, 7
+QUALIFIER_BYTES = 10
 BULK, INTERRUPT = 2, 3
-_FULL_SPEED_SIZES = (8, 16, 32, 64)  # of endpoint 0 and of bulk endpoints (5.5.3, 5.8.3)
 COMMUNICATIONS, ACM, DATA_CLASS = 2, 2, 10  # (CDC 1.2, tables 2, 4, 6)
 _HEADER, _CALLS, _ACM, _UNION = 0, 1, 2, 6  # functional descriptors (CDC 1.2, table 13)
 
@@ -81,7 +82,7 @@ class AcmFunction:
     writes: Endpoint
 
 
-def device_descriptor(data: bytes) -> DeviceDescriptor:
+def device_descriptor(data: bytes, speed: Speed) -> DeviceDescriptor:
     """Return a device descriptor; raise Unfit."""
     if len(data) != DEVICE_BYTES or data[:2] != bytes([DEVICE_BYTES, DEVICE]):
         raise Unfit(f"the device descriptor is {data.hex()}: it has 18 bytes and begins with 12 01")
@@ -89,15 +90,30 @@ def device_descriptor(data: bytes) -> DeviceDescriptor:
     descriptor = DeviceDescriptor(
         usb, (kind[0], kind[1], kind[2]), size, vendor, product, version, (data[14], data[15], data[16]), data[17]
     )
-    check_size(size)
+    check_size(size, speed)
     _need(0x0110 <= usb <= 0x0210, f"bcdUSB is 0x{usb:04X}")
     _need(descriptor.configurations >= 1, "the device has no configuration")
     return descriptor
 
 
-def check_size(size: int) -> None:
+def check_size(size: int, speed: Speed) -> None:
     """Check the largest packet of endpoint 0; raise Unfit."""
-    _need(size in _FULL_SPEED_SIZES, f"bMaxPacketSize0 is {size}, not 8, 16, 32 or 64 (USB 2.0, 5.5.3)")
+    _need(size in speed.control_sizes, f"bMaxPacketSize0 is {size}, not {_or(speed.control_sizes)} (USB 2.0, 5.5.3)")
+
+
+def _or(sizes: tuple[int, ...]) -> str:
+    return " or ".join(", ".join(map(str, part)) for part in (sizes[:-1], sizes[-1:]) if part)
+
+
+def check_qualifier(data: bytes, device: DeviceDescriptor, other: Speed) -> None:
+    """Check the device qualifier, which tells of a device at the other speed (9.6.2); raise Unfit."""
+    head = bytes([QUALIFIER_BYTES, QUALIFIER]) + struct.pack("<H", device.usb)
+    _need(
+        len(data) == QUALIFIER_BYTES and data[:4] == head,
+        f"the device qualifier is {data.hex()}: it has 10 bytes and begins with {head.hex()}",
+    )
+    check_size(data[7], other)
+    _need(data[8] >= 1 and data[9] == 0, f"the device qualifier is {data.hex()}: it ends with configurations and 00")
 
 
 def _need(right: bool, why_not: str) -> None:
@@ -116,15 +132,21 @@ def split(data: bytes) -> list[bytes]:
     return found
 
 
-def configuration(data: bytes) -> Configuration:
-    """Return a whole configuration; raise Unfit."""
+def configuration(data: bytes, speed: Speed, kind: int = CONFIGURATION) -> Configuration:
+    """Return a whole configuration for a speed; raise Unfit.
+
+    Args:
+        data: the descriptors.
+        speed: at which the device would have this configuration.
+        kind: type of the first descriptor, CONFIGURATION or OTHER_SPEED.
+    """
     first, *rest = split(data)
-    _need(first[:2] == bytes([CONFIGURATION_BYTES, CONFIGURATION]), f"a configuration begins with {first.hex()}")
+    _need(first[:2] == bytes([CONFIGURATION_BYTES, kind]), f"a configuration begins with {first.hex()}")
     total, count, value, string, attributes = struct.unpack_from("<H4B", first, 2)
     _need(total == len(data), f"wTotalLength is {total}, the configuration has {len(data)} bytes")
     _need(value > 0, "bConfigurationValue is 0")
     _need(attributes & 0x9F == 0x80, f"bmAttributes of the configuration is 0x{attributes:02X} (USB 2.0, table 9-10)")
-    interfaces = _interfaces(rest)
+    interfaces = _interfaces(rest, speed)
     numbers = sorted({interface.number for interface in interfaces})
     _need(numbers == list(range(count)), f"bNumInterfaces is {count}, the interfaces are {numbers}")
     addresses = [e.address for interface in interfaces if not interface.alternate for e in interface.endpoints]
@@ -132,7 +154,7 @@ def configuration(data: bytes) -> Configuration:
     return Configuration(value, string, attributes, interfaces)
 
 
-def _interfaces(descriptors: list[bytes]) -> list[Interface]:
+def _interfaces(descriptors: list[bytes], speed: Speed) -> list[Interface]:
     interfaces: list[Interface] = []
     for one in descriptors:
         if one[1] == INTERFACE:
@@ -144,7 +166,7 @@ def _interfaces(descriptors: list[bytes]) -> list[Interface]:
             continue
         _need(bool(interfaces), f"descriptor {one.hex()} comes before every interface")
         if one[1] == ENDPOINT:
-            interfaces[-1].endpoints.append(_endpoint(one))
+            interfaces[-1].endpoints.append(_endpoint(one, speed))
         else:
             interfaces[-1].functional.append(one)
     for interface in interfaces:
@@ -153,16 +175,23 @@ def _interfaces(descriptors: list[bytes]) -> list[Interface]:
     return interfaces
 
 
-def _endpoint(data: bytes) -> Endpoint:
+def _endpoint(data: bytes, speed: Speed) -> Endpoint:
     _need(len(data) == ENDPOINT_BYTES, f"an endpoint descriptor has {len(data)} bytes")
     address, kind, size, interval = struct.unpack_from("<BBHB", data, 2)
     one = Endpoint(address, kind & 3, size, interval)
     _need(not address & 0x70 and address & 0xF != 0, f"bEndpointAddress is 0x{address:02X}")
     if one.kind == BULK:
-        _need(size in _FULL_SPEED_SIZES, f"bulk endpoint 0x{address:02X} has packets of {size} bytes (USB 2.0, 5.8.3)")
+        _need(
+            size in speed.bulk_sizes,
+            f"bulk endpoint 0x{address:02X} has packets of {size} bytes, at {speed.name} speed they have "
+            f"{_or(speed.bulk_sizes)} (USB 2.0, 5.8.3)",
+        )
     if one.kind == INTERRUPT:
         _need(
-            0 < size <= 64 and interval >= 1, f"interrupt endpoint 0x{address:02X}: {size} bytes, every {interval} ms"
+            0 < size <= speed.interrupt_size and 1 <= interval <= (16 if speed is HIGH else 255),
+            f"interrupt endpoint 0x{address:02X}: {size} bytes, every {interval} ms"
+            if speed is not HIGH
+            else f"interrupt endpoint 0x{address:02X}: {size} bytes, bInterval {interval} (USB 2.0, table 9-13)",
         )
     return one
 

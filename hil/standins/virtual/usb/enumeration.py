@@ -2,7 +2,7 @@
 
 The order is that of Linux (drivers/usb/core/hub.c, `hub_port_init`, and config.c): reset, a first read of the device
 descriptor at address 0, reset, SET_ADDRESS, its first 8 bytes, the whole, the qualifier, the configuration first by its
-head, strings, SET_CONFIGURATION.
+head, strings, SET_CONFIGURATION. A device that asked for high speed is also asked for what it has at the other speed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from hil.standins.virtual.usb import descriptors as d
 from hil.standins.virtual.usb.control import Setup, Stalled, Unfit
 from hil.standins.virtual.usb.host import UsbHost
 from hil.standins.virtual.usb.steps import MS, BusReset, Pause, Program
+from hil.standins.virtual.usb.wire import FULL, HIGH, Speed
 
 DEBOUNCE_PS, RECOVERY_PS, ADDRESS_PS = 100 * MS, 10 * MS, 2 * MS  # (7.1.7.3, 7.1.7.5, 9.2.6.3)
 FIRST_READ, LONGEST_STRING = 64, 255
@@ -26,10 +27,11 @@ _UNKNOWN_STRING = 0xEE  # Windows asks for it first; a device that does not know
 class Device:
     """An enumerated device: its address, descriptors, and strings of manufacturer, product and serial number.
 
-    `port` is the serial port that it has, or None.
+    `speed` is that of the bus; `port` is the serial port that the device has, or None.
     """
 
     address: int
+    speed: Speed
     descriptor: d.DeviceDescriptor
     configuration: d.Configuration
     strings: tuple[str, str, str]
@@ -65,22 +67,29 @@ def enumerate_device(host: UsbHost, address: int, complain: Complain) -> Program
     first = yield from c.read(get_descriptor(d.DEVICE, FIRST_READ), FIRST_READ)
     if len(first) < 8:
         raise Unfit(f"the first read of the device descriptor gives {len(first)} bytes")
-    d.check_size(first[7])
+    speed = host.speed
+    d.check_size(first[7], speed)
     yield BusReset()
     yield Pause(RECOVERY_PS)
     yield from set_address(host, address)
     head = yield from c.read(get_descriptor(d.DEVICE, 8), first[7])
     if head != first[:8]:
         raise Unfit(f"the device descriptor begins with {head.hex()}, and before with {first[:8].hex()}")
-    descriptor = d.device_descriptor((yield from c.read(get_descriptor(d.DEVICE, d.DEVICE_BYTES), first[7])))
-    yield from told(complain, must_stall(get_descriptor(d.QUALIFIER, 10), descriptor.max_packet))
-    found = yield from _configuration(descriptor.max_packet)
+    descriptor = d.device_descriptor((yield from c.read(get_descriptor(d.DEVICE, d.DEVICE_BYTES), first[7])), speed)
+    qualifier = get_descriptor(d.QUALIFIER, d.QUALIFIER_BYTES)
+    if host.device_chirps:
+        yield from told(complain, _qualified(qualifier, descriptor, _other(speed)))
+    else:
+        yield from told(complain, must_stall(qualifier, descriptor.max_packet))
+    found = yield from _configuration(descriptor.max_packet, speed)
     port = d.acm_function(descriptor, found)
+    if host.device_chirps:
+        yield from told(complain, _other_configuration(descriptor, found, _other(speed)))
     strings = yield from _strings(descriptor, found, complain)
     yield from told(complain, _before_configured(descriptor.max_packet))
     setup = Setup(0, c.SET_CONFIGURATION, found.value)
     yield from c.write(setup, b"", descriptor.max_packet)
-    return Device(address, descriptor, found, strings, port)
+    return Device(address, speed, descriptor, found, strings, port)
 
 
 def check_configured(device: Device, complain: Complain) -> Program[None]:
@@ -107,7 +116,7 @@ def set_address(host: UsbHost, address: int) -> Program[None]:
 
 
 def must_stall(setup: Setup, max_packet: int) -> Program[None]:
-    """Send a request that a full-speed device of this kind does not know; raise Unfit unless it stalls (9.2.7)."""
+    """Send a request that a device of this kind does not know; raise Unfit unless it stalls (9.2.7)."""
     try:
         if setup.request_type & c.TO_HOST:
             yield from c.read(setup, max_packet)
@@ -115,10 +124,31 @@ def must_stall(setup: Setup, max_packet: int) -> Program[None]:
             yield from c.write(setup, bytes(setup.length), max_packet)
     except Stalled:
         return
-    raise Unfit(f"{setup} is not stalled, though no device at full speed knows it")
+    raise Unfit(f"{setup} is not stalled, though no such device knows it")
 
 
-def _configuration(max_packet: int) -> Program[d.Configuration]:
+def _other(speed: Speed) -> Speed:
+    return FULL if speed is HIGH else HIGH
+
+
+def _qualified(setup: Setup, device: d.DeviceDescriptor, other: Speed) -> Program[None]:
+    d.check_qualifier((yield from c.read(setup, device.max_packet)), device, other)
+
+
+def _other_configuration(device: d.DeviceDescriptor, found: d.Configuration, other: Speed) -> Program[None]:
+    """Read the configuration at the other speed (9.6.4): it must be a right one, with the same endpoints."""
+    setup = get_descriptor(d.OTHER_SPEED, 1024)
+    there = d.configuration((yield from c.read(setup, device.max_packet)), other, d.OTHER_SPEED)
+    d.acm_function(device, there)
+    here, away = (
+        [(one.number, one.alternate, one.kind, sorted(e.address for e in one.endpoints)) for one in each.interfaces]
+        for each in (found, there)
+    )
+    if here != away or found.value != there.value:
+        raise Unfit(f"{setup} has other interfaces than the configuration: {away}, not {here}")
+
+
+def _configuration(max_packet: int, speed: Speed) -> Program[d.Configuration]:
     head = yield from c.read(get_descriptor(d.CONFIGURATION, d.CONFIGURATION_BYTES), max_packet)
     if len(head) != d.CONFIGURATION_BYTES:
         raise Unfit(f"the head of the configuration has {len(head)} bytes, not {d.CONFIGURATION_BYTES}")
@@ -127,7 +157,7 @@ def _configuration(max_packet: int) -> Program[d.Configuration]:
     more = yield from c.read(get_descriptor(d.CONFIGURATION, 1024), max_packet)  # needs a short packet at its end
     if more != whole or whole[: len(head)] != head:
         raise Unfit("the configuration differs between two reads")
-    return d.configuration(whole)
+    return d.configuration(whole, speed)
 
 
 def _strings(

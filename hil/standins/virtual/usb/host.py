@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import Clock
-from hil.standins.virtual.usb import wire
 from hil.standins.virtual.usb.channel import Channel, begin_at
 from hil.standins.virtual.usb.steps import MS, BusReset, Fate, Idle, Outcome, Pause, Program, Sleep, Transaction
-from hil.standins.virtual.usb.wire import FRAME_PS, Handshake, Packet, Token, UsbFunction, bus_ps
+from hil.standins.virtual.usb.wire import FULL, HIGH, Handshake, Packet, Token, UsbFunction
 
 _ATTEMPTS = 3
 _FRAMES = 2048
@@ -35,6 +34,8 @@ class UsbHost:
         address: address that tokens are sent to.
         carried: bytes of data that were carried and acknowledged since the start, by direction.
         naks: how often the device answered NAK.
+        fastest: best speed of this port.
+        speed: present speed of the bus.
         loses_every: of so many data packets of other endpoints than 0 one is lost, that of the device or its
             acknowledgement; 0: none is.
     """
@@ -46,6 +47,7 @@ class UsbHost:
         self.address = 0
         self.carried = {Token.IN: 0, Token.OUT: 0}
         self.naks = self.loses_every = 0
+        self.fastest, self.speed = HIGH, FULL
         self._data_packets = 0
         self._began = clock.now
         self._cable = self._present = self._changed_since = False
@@ -73,6 +75,11 @@ class UsbHost:
     def present(self) -> bool:
         """Whether a device is attached that pulls D+ up."""
         return self._present
+
+    @property
+    def device_chirps(self) -> bool:
+        """Whether the device asks for high speed, also where this port does not grant it."""
+        return self._function.chirps
 
     def start(self, program: Program[None], ended: Callable[[], None] = lambda: None) -> Channel:
         """Run a program beside the others; it begins at once."""
@@ -109,7 +116,10 @@ class UsbHost:
             self._break_soon()
 
     def frame_number(self) -> int:
-        return self._frame(self._clock.now) % _FRAMES
+        return self._frame(self._clock.now) // self.speed.in_1_ms % _FRAMES
+
+    def microframe(self) -> int:
+        return self._frame(self._clock.now) % self.speed.in_1_ms
 
     def wake_up(self) -> None:
         """Resume a suspended bus: a host that allows remote wake-up drives the resume for 20 ms (7.1.7.7)."""
@@ -121,7 +131,7 @@ class UsbHost:
     # time
 
     def _frame(self, at: int) -> int:
-        return (at - self._began) // FRAME_PS
+        return (at - self._began) // self.speed.frame_ps
 
     def update(self, now: int) -> None:
         """Do what is due until `now` (EventSource)."""
@@ -165,18 +175,18 @@ class UsbHost:
             times += [at for channel in self._channels if (at := self._begin_at(channel)) is not None]
         times += [one.until for one in self._channels if one.until is not None and not self._is_running(one)]
         if self._present and self._function.wants_frames and self._asleep_at is None and not self._told_asleep:
-            times.append(max(self._began + (self._told_frame + 1) * FRAME_PS, self._silent_until))
+            times.append(max(self._began + (self._told_frame + 1) * self.speed.frame_ps, self._silent_until))
         return min(times, default=None)
 
     def _begin_at(self, channel: Channel) -> int | None:
         """Return when the transaction of a channel can begin, or None if it has none that waits for the bus."""
-        return begin_at(channel, max(self._free_at, self._silent_until), self._began)
+        return begin_at(channel, max(self._free_at, self._silent_until), self._began, self.speed)
 
     def _act(self, now: int) -> None:
         """Do the one thing that is due first."""
         if self._reset_ends is not None and self._reset_ends <= now:
             self._reset_ends = None
-            self._function.bus_reset(False)
+            self._function.bus_reset(False, self.speed)
             return
         if self._asleep_at is not None and self._asleep_at <= now:
             self._asleep_at, self._told_asleep = None, True
@@ -235,7 +245,9 @@ class UsbHost:
         self.address = 0
         self._silent_until = now + ps
         self._asleep_at, self._told_asleep = None, False
-        self._function.bus_reset(True)
+        self.speed = HIGH if self.fastest is HIGH and self._function.chirps else FULL
+        self._told_frame, by.asked_in = self._frame(now), -1  # they are counted at the new speed
+        self._function.bus_reset(True, self.speed)
         self._reset_ends = now + ps
 
     def _time_is_over(self, channel: Channel, now: int) -> None:
@@ -270,10 +282,10 @@ class UsbHost:
         channel.asked_in = self._frame(now)
         answer: Outcome = self._function.token(step.kind, self.address, step.endpoint)
         if step.kind is not Token.IN:
-            size = wire.OVERHEAD + (0 if step.packet is None else len(step.packet.data))
+            size = self.speed.overhead + (0 if step.packet is None else len(step.packet.data))
         else:
-            size = wire.OVERHEAD + len(answer.data) if isinstance(answer, Packet) else wire.ASKED_IN_VAIN
-        self._free_at = now + bus_ps(size)
+            size = self.speed.overhead + len(answer.data) if isinstance(answer, Packet) else self.speed.asked_in_vain
+        self._free_at = now + self.speed.ps(size)
         self._running, self._stale = (channel, step, answer), False
 
     def _is_lost(self, step: Transaction) -> bool:

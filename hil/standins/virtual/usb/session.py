@@ -122,7 +122,8 @@ class UsbSession:
                 self.complain(str(unfit))
             else:
                 self.device = device
-                self._log(f"usb: {device.strings[1]!r} of {device.strings[0]!r}, serial number {device.strings[2]!r}")
+                named = f"{device.strings[1]!r} of {device.strings[0]!r}, serial number {device.strings[2]!r}"
+                self._log(f"usb: {named}, at {device.speed.name} speed")
                 if device.port is not None:
                     self._port = AcmPort(self.host, device, device.port, self._ports.appear(device), self.complain)
                 return

@@ -14,7 +14,7 @@ from hil.standins.virtual.chip.rp2.apb import ApbBlock
 from hil.standins.virtual.chip.rp2040 import usb_ram as ram
 from hil.standins.virtual.chip.rp2040.usb_registers import REGISTERS
 from hil.standins.virtual.chip.rp2040.usb_sie import SETUP_REC, Sie
-from hil.standins.virtual.usb.wire import Handshake, Packet, Token, UsbBus
+from hil.standins.virtual.usb.wire import Handshake, Packet, Speed, Token, UsbBus
 
 BASE = 0x50110000
 USB_HZ = 48_000_000  # clk_usb (2.15.3.3)
@@ -124,6 +124,10 @@ class UsbController(ApbBlock):
         return "SIE_CTRL.TRANSCEIVER_PD is 1" if self.field("SIE_CTRL", "TRANSCEIVER_PD") else ""
 
     @property
+    def chirps(self) -> bool:
+        return False
+
+    @property
     def wants_frames(self) -> bool:
         return bool(self.value["INTE"] & SOF_INT)
 
@@ -139,7 +143,7 @@ class UsbController(ApbBlock):
     def frame(self) -> None:
         self._refresh()
 
-    def bus_reset(self, on: bool) -> None:
+    def bus_reset(self, on: bool, _speed: Speed) -> None:
         self._in_reset = on
         self._latched |= CONN_DIS_INT
         if on:
