@@ -28,14 +28,20 @@ DATA = bytes(i * 7 + (i >> 8) & 0xFF for i in range(30_000))
 STREAM = 60_000
 
 
-def built(folder: Path, name: str = "echo", stream: int = 0) -> bytes:
-    """Compile the firmware; return what stands in flash."""
+def compiled(folder: Path, name: str, options: str = "", source: Path = SOURCE) -> bytes:
+    """Compile a firmware, `CHIP-NAME`; return its bytes."""
     if shutil.which("arm-none-eabi-gcc") is None:
         assert not os.environ.get("CI"), "CI must have arm-none-eabi-gcc"
         pytest.skip("the firmware is compiled: apt install gcc-arm-none-eabi make")
     target = folder / f"{name}.bin"
-    subprocess.run(["make", "-s", "-C", str(SOURCE), f"BUILD={folder}", f"STREAM={stream}", str(target)], check=True)
-    return image(target.read_bytes(), HANDLERS)
+    command = ["make", "-s", "-C", str(source), f"BUILD={folder}", f"OPTIONS={options}", str(target)]
+    subprocess.run(command, check=True)
+    return target.read_bytes()
+
+
+def built(folder: Path, name: str = "echo", stream: int = 0) -> bytes:
+    """Compile the firmware for RP2040; return what stands in flash."""
+    return image(compiled(folder, f"rp2040-{name}", f"-DSTREAM={stream}"), HANDLERS)
 
 
 class Desk(Computer):
@@ -81,14 +87,12 @@ def test_firmware_streams_more_than_500_kb_each_second_of_bus_time(tmp_path: Pat
 @pytest.mark.parametrize(("nops", "good"), [(12, True), (3, True), (0, False)])
 def test_available_too_soon_in_one_block_stops_the_chip(tmp_path: Path, nops: int, good: bool) -> None:
     """A cycle of clk_usb is 2.6 of clk_sys at 125 MHz: three."""
-    text = (SOURCE / "echo.c").read_text()
+    text = (SOURCE / "rp2040.c").read_text()
     delay = text[text.index('__asm volatile("nop') : text.index("*control_of(index, half) = (uint16_t)(bits | AVAIL")]
     other = tmp_path / "source"
     shutil.copytree(SOURCE, other, ignore=shutil.ignore_patterns("build"))
-    (other / "echo.c").write_text(text.replace(delay, _delay(nops)))
-    target = tmp_path / "echo.bin"
-    subprocess.run(["make", "-s", "-C", str(other), f"BUILD={tmp_path}", str(target)], check=True)
-    desk = Desk(image(target.read_bytes(), HANDLERS))
+    (other / "rp2040.c").write_text(text.replace(delay, _delay(nops)))
+    desk = Desk(image(compiled(tmp_path, "rp2040-echo", source=other), HANDLERS))
     assert (desk.session.device is not None) == good
     assert good or "becomes AVAILABLE" in str(desk.pico.chip.fault)
 

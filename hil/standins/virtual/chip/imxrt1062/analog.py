@@ -1,7 +1,6 @@
 """CCM_ANALOG of i.MX RT1062: PLLs, phase fractional dividers and the references (IMXRT1060RM, CCM: CCM analog).
 
-Most registers have four addresses: for plain access, and to set, clear and toggle bits. The PLLs for audio, video and
-Ethernet are registers without effect.
+The PLLs for audio, video and Ethernet are registers without effect.
 """
 
 from __future__ import annotations
@@ -10,11 +9,13 @@ from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.registers import WORD, Block, Register
+from hil.standins.virtual.chip.imxrt1062.set_clear import SetClearBlock
+from hil.standins.virtual.chip.registers import Register
 
 OSC_HZ = 24_000_000
 LOCK_PS = 100_000_000
 BYPASS, ENABLE, POWER = 1 << 16, 1 << 13, 1 << 12
+_USB_CLOCKS, _DIVIDER = 1 << 6, 1 << 1
 _USB = "DIV_SELECT:1 EN_USB_CLKS:6 POWER:12 ENABLE:13 BYPASS_CLK_SRC:14-15/x BYPASS:16 LOCK:31/r"
 _OTHER = (
     "DIV_SELECT:0-6/x POWERDOWN:12/x ENABLE:13/x BYPASS_CLK_SRC:14-15/x BYPASS:16/x POST_DIV_SELECT:19-20/x LOCK:31/r"
@@ -23,16 +24,13 @@ _PFD = " ".join(
     f"PFD{i}_FRAC:{8 * i}-{8 * i + 5} PFD{i}_STABLE:{8 * i + 6}/r PFD{i}_CLKGATE:{8 * i + 7}" for i in range(4)
 )
 _DIVISOR = (12, 35)  # lowest and highest FRAC of a PFD, in 18ths
-ONCE = (
+_ONCE = (
     "PLL_SYS_SS", "PLL_SYS_NUM", "PLL_SYS_DENOM", "PLL_AUDIO_NUM", "PLL_AUDIO_DENOM", "PLL_VIDEO_NUM",
     "PLL_VIDEO_DENOM",
 )  # fmt: skip
-OPERATIONS: tuple[Callable[[int, int], int], ...] = (
-    lambda _old, bits: bits, lambda old, bits: old | bits, lambda old, bits: old & ~bits, lambda old, bits: old ^ bits,
-)  # fmt: skip
 
 
-class CcmAnalog(Block):
+class CcmAnalog(SetClearBlock):
     """PLLs, dividers and references.
 
     Args:
@@ -41,6 +39,7 @@ class CcmAnalog(Block):
         log: receives one line about a PLL outside its range.
     """
 
+    ONCE = _ONCE
     REGISTERS = (
         Register("PLL_ARM", 0x000, "DIV_SELECT:0-6 POWERDOWN:12 ENABLE:13 BYPASS_CLK_SRC:14-15/x BYPASS:16 "
                  "PLL_SEL:19/x LOCK:31/r", 0x13063),
@@ -87,22 +86,6 @@ class CcmAnalog(Block):
         super().reset()
         self._locked_at = {}
 
-    # addresses that set, clear and toggle bits
-
-    def read(self, offset: int, size: int) -> int:
-        return super().read(self._plain(offset), size)
-
-    def write(self, offset: int, size: int, value: int) -> None:
-        plain = self._plain(offset)
-        if plain != offset:
-            register = self._register(plain, size, "write")
-            value = OPERATIONS[offset >> 2 & 3](self.value[register.name] & ~register.clearing, value) & WORD
-        super().write(plain, size, value)
-
-    def _plain(self, offset: int) -> int:
-        register = self._at.get(offset & ~0xF)
-        return offset & ~0xC if register is not None and register.name not in ONCE else offset
-
     # PLLs
 
     def set_state(self, name: str, value: int) -> None:
@@ -130,6 +113,17 @@ class CcmAnalog(Block):
             ):  # pyOCD's flash algorithm does so after a reset of the whole chip
                 self._log(f"CCM_ANALOG_PLL_ARM.DIV_SELECT is {new & 0x7F}, outside 54 to 108")
         self._changed()
+
+    def why_no_usb_clock(self) -> str:
+        """Return why PLL_USB1 gives the USB PHY and controller no 480 MHz now, or an empty text."""
+        value = self.value["PLL_USB1"]
+        for mask, wanted, what in (
+            (POWER, POWER, "POWER is 0"), (ENABLE, ENABLE, "ENABLE is 0"), (BYPASS, 0, "BYPASS is 1"),
+            (_USB_CLOCKS, _USB_CLOCKS, "EN_USB_CLKS is 0"), (_DIVIDER, 0, "DIV_SELECT is 1: 528 MHz"),
+        ):  # fmt: skip
+            if value & mask != wanted:
+                return f"CCM_ANALOG_PLL_USB1.{what}"
+        return "" if self.is_locked("PLL_USB1") else "CCM_ANALOG_PLL_USB1 is not locked yet"
 
     def pll_hz(self, name: str) -> int:
         """Return the output frequency of a PLL in Hz, or 0 if it has no output."""

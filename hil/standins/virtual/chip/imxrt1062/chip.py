@@ -3,7 +3,7 @@
 The flash is the 2 MB of a Teensy 4.0; images for the larger boards are the same. The chip starts in its boot ROM
 (rom.py). A debugger's VECTRESET resets only the core: peripherals, clocks and FlexRAM keep their state. FlexRAM also
 keeps its state in a reset by software. Both are as on silicon. Accesses to peripherals without a model (registers of
-FlexSPI and SEMC, timers, USB, SPI, I2C, ADC, fast GPIO ports ...) fault.
+FlexSPI and SEMC, timers, SPI, I2C, ADC, fast GPIO ports ...) fault.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ from hil.standins.virtual.chip.imxrt1062.gpr import Gpr
 from hil.standins.virtual.chip.imxrt1062.loader_chip import LoaderChip
 from hil.standins.virtual.chip.imxrt1062.lpuart import Lpuart
 from hil.standins.virtual.chip.imxrt1062.pins import ImxrtGpioPort, Iomuxc
+from hil.standins.virtual.chip.imxrt1062.system_bus import BusMaster
+from hil.standins.virtual.chip.imxrt1062.usb import UsbController, UsbWiring
+from hil.standins.virtual.chip.imxrt1062.usb_phy import Pmu, UsbAnalog, UsbPhy
 from hil.standins.virtual.chip.imxrt1062.watchdogs import RtWdog, Src, Wdog
 from hil.standins.virtual.chip.line_uart import LineWiring
 from hil.standins.virtual.chip.machine import Chip
@@ -58,14 +61,18 @@ MEMORIES = (
 )
 PERIPHERALS = (0x40000000, 0x00500000), (0x42000000, 0x00100000), (0xE0000000, 0x00100000)
 LPUART6_IRQ, LPUART6_TX_REQUEST, LPUART6_RX_REQUEST, TX_PAD, RX_PAD, LPUART6_ALT = 25, 70, 71, "AD_B0_02", "AD_B0_03", 2
-_DIGPROG, _RT1060_REVISION_1_0 = 0x400D8260, 0x006C0000  # chip identification (USB_ANALOG.DIGPROG; MIMXRT1062.xml)
-_SIZES = {"DMA0": 0x2000, "CCM_ANALOG": 0x260}  # other than 0x1000; USB_ANALOG follows CCM_ANALOG
+USB1_IRQ = 113
+# Offset and size of blocks other than (0, 0x1000); three of them share a page.
+_PLACES = {
+    "DMA0": ((0, 0x2000),), "CCM_ANALOG": ((0, 0x110), (0x150, 0x50)), "PMU": ((0x110, 0x40),),
+    "USB_ANALOG": ((0x1A0, 0xD0),), "USB1": ((0, 0x200),),
+}  # fmt: skip
 _ROM_TABLE = 0xE00FD000
 # Clock gates: block, register and number of CCGRx.CGy (NXP's device header, kCLOCK_...).
 GATES = {
     "LPUART6": (3, 3), "GPIO1": (1, 13), "GPIO2": (0, 15), "GPIO3": (2, 13), "GPIO4": (3, 6), "GPIO5": (1, 15),
     "DMA0": (5, 3), "DMAMUX": (5, 3), "WDOG1": (3, 8), "WDOG2": (5, 5), "RTWDOG": (5, 2), "DCDC": (6, 3),
-    "IOMUXC": (4, 1), "IOMUXC_GPR": (4, 2),
+    "IOMUXC": (4, 1), "IOMUXC_GPR": (4, 2), "USB1": (6, 0),
 }  # fmt: skip
 FLEXSPI_GATE = 6, 5
 # Registers after the boot ROM: dumped from silicon by others (see __init__). CCGR3 in that dump includes bits that the
@@ -93,6 +100,10 @@ class Imxrt1062(Chip):
     """
 
     ccm: Ccm
+    usb_phy: UsbPhy
+    usb_analog: UsbAnalog
+    pmu: Pmu
+    usb_controller: UsbController
     lpuart6: Lpuart
     gpr: Gpr
 
@@ -113,15 +124,17 @@ class Imxrt1062(Chip):
         self.ccm = Ccm(self.clock, self.analog, lambda: self.dcdc.millivolt, self._clocks_changed, self._set_gates)
         self._wire_pins(on_pin)
         self._wire_serial(send, line_baud)
+        self._wire_usb()
         self.rtwdog = RtWdog(self.clock)
         self._powered: list[Block] = [
             self.analog, self.dcdc, self.ccm, self.gpr, self.iomuxc, *self.ports.values(), self.mux, self.dma,
             self.lpuart6, self.rtwdog, Wdog("WDOG1", 0x400B8000), Wdog("WDOG2", 0x400D0000), Src(),
+            self.usb_phy, self.pmu, self.usb_analog, self.usb_controller,
         ]  # fmt: skip
         for block in self._powered:
-            self.bus.attach(block, _SIZES.get(block.name, 0x1000))
-        self.bus.attach(Rom("USB_ANALOG", _DIGPROG, {0: _RT1060_REVISION_1_0}), 0x10)
-        self.sources += [self.lpuart6, self.rtwdog]
+            for offset, size in _PLACES.get(block.name, ((0, 0x1000),)):
+                self.bus.attach(block, size, offset)
+        self.sources += [self.lpuart6, self.rtwdog, self.usb_controller]
         self.systick.reference_hz = lambda: 100_000  # the crystal divided by 240 (PJRC, teensy4/startup.c)
         self.bus.attach(Rom("system ROM table", _ROM_TABLE, {0: 0x00001003} | component_ids(0x4C8, 0x1)), 0x1000)
         self._loader_chip = LoaderChip(self.debug, self.log)
@@ -138,6 +151,10 @@ class Imxrt1062(Chip):
     def serial(self) -> Lpuart:
         return self.lpuart6
 
+    @property
+    def usb(self) -> UsbController:
+        return self.usb_controller
+
     def _wire_pins(self, on_pin: Callable[[str, int, int, int], None]) -> None:
         self.gpr = Gpr(self._cut_flexram, self._drive_pins)
         self.iomuxc = Iomuxc(self._drive_pins)
@@ -150,7 +167,9 @@ class Imxrt1062(Chip):
     def _wire_serial(self, send: Callable[[int], None], line_baud: int) -> None:
         self.mux = DmaMux(lambda: self.lpuart6.requests_changed())
         self.dma = Edma(
-            self, lambda channel, high: self.nvic.set_line(channel % 16, high), lambda: self.lpuart6.requests_changed()
+            self._master("the eDMA"),
+            lambda channel, high: self.nvic.set_line(channel % 16, high),
+            lambda: self.lpuart6.requests_changed(),
         )
         requests = EdmaRequests(self.dma, self.mux, LPUART6_RX_REQUEST, LPUART6_TX_REQUEST)
         wiring = LineWiring(
@@ -158,6 +177,19 @@ class Imxrt1062(Chip):
             self.log,
         )  # fmt: skip
         self.lpuart6 = Lpuart("LPUART6", 0x40198000, self.clock, wiring, requests)
+
+    def _wire_usb(self) -> None:
+        changed = lambda: self.usb_controller.clock_changed()  # noqa: E731
+        self.usb_phy, self.pmu = UsbPhy(changed), Pmu(changed)
+        self.usb_analog = UsbAnalog(lambda: self.usb_controller.is_plugged)
+        self.usb_controller = UsbController(UsbWiring(
+            self.clock, self._master("the USB controller"), self.analog.why_no_usb_clock,
+            lambda: self.usb_phy.why_off() or self.pmu.why_off(), lambda high: self.nvic.set_line(USB1_IRQ, high),
+            lambda: self.powered,
+        ))  # fmt: skip
+
+    def _master(self, name: str) -> BusMaster:
+        return BusMaster(self.core, name, lambda: self.asleep and not self.gpr.field("GPR1", "CM7_FORCE_HCLK_EN"))
 
     def _lpuart6_pads(self) -> tuple[bool, bool]:
         chosen = self.iomuxc.value["LPUART6_RX_SELECT_INPUT"] == 1
@@ -168,6 +200,7 @@ class Imxrt1062(Chip):
     def _clocks_changed(self) -> None:
         self.systick.frequency_changed()
         self.lpuart6.clock_changed()
+        self.usb_controller.clock_changed()
 
     def _drive_pins(self) -> None:
         for port in self.ports.values():
@@ -179,6 +212,7 @@ class Imxrt1062(Chip):
                 register, number = GATES[block.name]
                 block.clocked = self.ccm.gate(register, number)
                 block.clock_name = f"CCM_CCGR{register}.CG{number}"
+        self.usb_controller.clock_changed()
         self._show_window()
 
     def open_window(self) -> None:
@@ -201,27 +235,6 @@ class Imxrt1062(Chip):
             self._fill(memory, kept, size)
             self.core.resize(memory, kept + size, "FlexRAM gives it no more banks (IOMUXC_GPR14, GPR16, GPR17)")
         self.core.code_changed()
-
-    # direct memory access
-
-    def _reachable(self, address: int, size: int) -> None:
-        place = self.core.find(address, size)
-        if place is None or self.core.closed_reason(address + size - 1) is not None:
-            raise ModelFault(f"the DMA accesses 0x{address:08X}, where the chip has no memory", address, "access")
-        if place[0].name in ("itcm", "dtcm") and self.asleep and not self.gpr.field("GPR1", "CM7_FORCE_HCLK_EN"):
-            raise ModelFault(
-                f"the DMA accesses 0x{address:08X} while the core sleeps; set IOMUXC_GPR1.CM7_FORCE_HCLK_EN",
-                address,
-                "access",
-            )
-
-    def dma_read(self, address: int, size: int) -> bytes:
-        self._reachable(address, size)
-        return self.core.load_main(address, size, "the eDMA")
-
-    def dma_write(self, address: int, data: bytes) -> None:
-        self._reachable(address, len(data))
-        self.core.store_main(address, data, "the eDMA")
 
     # sleep and reset
 
