@@ -35,6 +35,7 @@ from hil.standins.virtual.symbols import Symbols
 from hil.standins.virtual.uart import SerialPort
 from hil.standins.virtual.usb.bad_host import UsbFaults
 from hil.standins.virtual.usb.boot_drive import BootDrive
+from hil.standins.virtual.usb.halfkay_port import HalfKayPort
 from hil.standins.virtual.usb.serial_ports import SerialPorts
 from hil.standins.virtual.usb.session import UsbSession
 
@@ -68,7 +69,7 @@ class VirtualBoard:
         symbols: names of addresses in messages.
         log: receives one line for each event, from any thread.
         report: receives a record of each chip fault once, as `fault`, and of each USB serial port that appears, as
-            `usb`, and of the boot ROM's drive, as `uf2_drive`, or None there when it is gone.
+            `usb`, of the boot ROM's drive, as `uf2_drive`, and of HalfKay, as `halfkay`, or None there when it is gone.
 
     Raises:
         RigError: the board or the meter does not exist as a virtual one.
@@ -89,6 +90,7 @@ class VirtualBoard:
         self._ports: SerialPorts | None = None
         self._usb: UsbSession | None = None
         self._drive: BootDrive | None = None
+        self._halfkay: HalfKayPort | None = None
         if wanted.usb is None and any(one.kind.startswith("usb_") for one in wanted.injections):
             raise RigError("a fault of USB is injected, but no cable is plugged in; add --usb FOLDER")
         if wanted.usb is not None:
@@ -149,6 +151,8 @@ class VirtualBoard:
 
     def remove_ports(self) -> None:
         """Remove what the USB connector has put into its folder."""
+        if self._halfkay is not None:
+            self._halfkay.remove()
         if self._ports is not None and self._drive is not None:
             self._ports.remove_links()
             self._drive.remove()
@@ -166,6 +170,7 @@ class VirtualBoard:
         folder = folder.absolute()
         self._ports = SerialPorts(folder, lambda: self._runner.notify(), lambda port: self._report({"usb": port}))
         self._drive = BootDrive(folder, self._take_uf2, lambda drive: self._report({"uf2_drive": drive}))
+        self._halfkay = HalfKayPort(self._take_report, lambda device: self._report({"halfkay": device}), self._log)
         chip = self._chip
         self._usb = UsbSession(chip.clock, chip.usb, chip.core.break_soon, self._ports, self._log)
         chip.sources[:0] = [self._usb, UsbFaults(self._usb, chip.clock, injections, self._log)]
@@ -175,6 +180,10 @@ class VirtualBoard:
         with self._runner.paused():
             self._chip.take_uf2(pages)
         self._log(f"boot ROM: {len(pages)} pages of a UF2 file are programmed, and the chip restarts")
+
+    def _take_report(self, report: bytes) -> None:
+        with self._runner.paused():
+            self._chip.take_report(report)
 
     def _usb_endpoints(self) -> dict[str, object]:
         """Return the endpoints with a USB cable, whose serial port takes the place of the UART."""
@@ -212,7 +221,7 @@ class VirtualBoard:
             machine.switch(on, self._rng)
             self._line.drop_unreceived()
             if self._usb is not None:
-                self._usb.power_switched(machine.clock.now)
+                self._usb.look_again(machine.clock.now)
         self._log(f"the supply is switched {'on' if on else 'off'}")
 
     def _time(self) -> int:
@@ -232,6 +241,8 @@ class VirtualBoard:
         self._line.flush()
         if self._drive is not None:
             self._drive.show(self._chip.waits_for_uf2)
+        if self._halfkay is not None and self._usb is not None and self._halfkay.show(self._chip.waits_for_reports):
+            self._usb.look_again(self._chip.clock.now)
         fault = self._chip.fault
         if fault is not None and fault is not self._reported:
             self._report({"fault": fault_record(self._chip, fault, self._symbols)})

@@ -314,6 +314,15 @@ class Chip(Machine):
         """Program pages by their address as the boot ROM does, and start; raise RigError if it does no such thing."""
         raise RigError("the boot ROM of this chip takes no UF2 files")
 
+    @property
+    def waits_for_reports(self) -> bool:
+        """Whether the board offers HalfKay, the boot loader of a Teensy, now."""
+        return False
+
+    def take_report(self, report: bytes) -> None:
+        """Take a report for HalfKay; raise RigError if the board does not wait for one."""
+        raise RigError("this board has no HalfKay")
+
     def protect(self, level: int) -> None:
         """Protect the chip against debuggers, as an earlier owner may have; raise RigError if it has no such thing."""
         raise RigError(f"this chip has no protection of level {level}")

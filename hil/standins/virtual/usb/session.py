@@ -65,8 +65,8 @@ class UsbSession:
         """Plug the cable in or out."""
         self.host.plug(on)
 
-    def power_switched(self, now: int) -> None:
-        """Look at the device again after its power was switched at a virtual time: it says nothing itself then."""
+    def look_again(self, now: int) -> None:
+        """Look at the device at a virtual time: it says nothing itself when its power is switched or its chip stops."""
         self.host.changed()
         self.host.update(now)
 

@@ -137,7 +137,7 @@ class Imxrt1062(Chip):
         self.sources += [self.lpuart6, self.rtwdog, self.usb_controller]
         self.systick.reference_hz = lambda: 100_000  # the crystal divided by 240 (PJRC, teensy4/startup.c)
         self.bus.attach(Rom("system ROM table", _ROM_TABLE, {0: 0x00001003} | component_ids(0x4C8, 0x1)), 0x1000)
-        self._loader_chip = LoaderChip(self.debug, self.log)
+        self.loader_chip = LoaderChip(self.debug, self.flash, self.request_reset, self.log)
         self._cut_flexram()
         self._rom = rom.ImxrtBootRom(self, self.flash)
         self.core.bytes["rom"][:] = np.frombuffer(self._rom.image(), np.uint8)
@@ -154,6 +154,13 @@ class Imxrt1062(Chip):
     @property
     def usb(self) -> UsbController:
         return self.usb_controller
+
+    @property
+    def waits_for_reports(self) -> bool:
+        return self.loader_chip.waits and self.powered
+
+    def take_report(self, report: bytes) -> None:
+        self.loader_chip.report(report)
 
     def _wire_pins(self, on_pin: Callable[[str, int, int, int], None]) -> None:
         self.gpr = Gpr(self._cut_flexram, self._drive_pins)
@@ -185,7 +192,7 @@ class Imxrt1062(Chip):
         self.usb_controller = UsbController(UsbWiring(
             self.clock, self._master("the USB controller"), self.analog.why_no_usb_clock,
             lambda: self.usb_phy.why_off() or self.pmu.why_off(), lambda high: self.nvic.set_line(USB1_IRQ, high),
-            lambda: self.powered,
+            lambda: self.powered and not self.loader_chip.waits,
         ))  # fmt: skip
 
     def _master(self, name: str) -> BusMaster:
@@ -253,6 +260,7 @@ class Imxrt1062(Chip):
 
     def _reset_blocks(self) -> None:
         super()._reset_blocks()
+        self.loader_chip.leave()
         core_only, self._core_only = self._core_only, False
         if core_only:
             return
@@ -268,7 +276,8 @@ class Imxrt1062(Chip):
     def _handle(self, ended: RunEnd) -> None:
         super()._handle(ended)
         if ended is RunEnd.BKPT and self.halting.halted:
-            self._loader_chip.see(self.core.peek(self.core.get(c.PC) & ~1, 2))
+            self.loader_chip.see(self.core.peek(self.core.get(c.PC) & ~1, 2))
+            self.usb_controller.clock_changed()
 
     # the boot ROM
 
