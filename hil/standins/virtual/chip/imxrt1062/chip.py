@@ -31,8 +31,9 @@ from hil.standins.virtual.chip.imxrt1062.loader_chip import LoaderChip
 from hil.standins.virtual.chip.imxrt1062.lpuart import Lpuart
 from hil.standins.virtual.chip.imxrt1062.pins import ImxrtGpioPort, Iomuxc
 from hil.standins.virtual.chip.imxrt1062.system_bus import BusMaster
-from hil.standins.virtual.chip.imxrt1062.usb import UsbController, UsbWiring
+from hil.standins.virtual.chip.imxrt1062.usb import UsbController
 from hil.standins.virtual.chip.imxrt1062.usb_phy import Pmu, UsbAnalog, UsbPhy
+from hil.standins.virtual.chip.imxrt1062.usb_port import UsbWiring
 from hil.standins.virtual.chip.imxrt1062.watchdogs import RtWdog, Src, Wdog
 from hil.standins.virtual.chip.line_uart import LineWiring
 from hil.standins.virtual.chip.machine import Chip

@@ -74,11 +74,16 @@ class Device:
         self.endpoints = [Endpoint(index, memory) for index in range(2 * ENDPOINTS)]
         self._open: _Transaction | None = None
         self._refused_flushes = 0
+        self.next_event: int | None = None  # when the first prime ends [ps]; None if there is none
 
     def reset(self) -> None:
         self._open, self._refused_flushes = None, 0
         for endpoint in self.endpoints:
             endpoint.reset()
+        self._plan()
+
+    def _plan(self) -> None:
+        self.next_event = min((one.prime_ends for one in self.endpoints if one.prime_ends is not None), default=None)
 
     # priming and flushing
 
@@ -90,6 +95,7 @@ class Device:
                     continue  # the prime fails
                 self._check_types(number)
                 endpoint.prime(self._registers.heads, self._registers.now + PRIME_PS)
+        self._plan()
 
     def _check_types(self, number: int) -> None:
         """Fault where the data toggle is undefined, or the type is not modelled (ENDPTCTRLn)."""
@@ -110,10 +116,12 @@ class Device:
 
     def settle(self, now: int) -> bool:
         """End the primes that are due; return whether there was one."""
-        return sum(endpoint.settle(now) for endpoint in self.endpoints if endpoint.prime_ends is not None) > 0
-
-    def next_event(self) -> int | None:
-        return min((one.prime_ends for one in self.endpoints if one.prime_ends is not None), default=None)
+        if self.next_event is None or now < self.next_event:
+            return False
+        for endpoint in self.endpoints:
+            endpoint.settle(now)
+        self._plan()
+        return True
 
     def flush(self, bits: int) -> None:
         """Write ENDPTFLUSH."""
@@ -130,6 +138,7 @@ class Device:
         for endpoint in self.endpoints:
             if bits & endpoint.bit:
                 endpoint.flush()
+        self._plan()
 
     @property
     def priming(self) -> int:
@@ -200,8 +209,8 @@ class Device:
     def _setup(self, packet: Packet) -> Handshake | None:
         if packet.toggle or len(packet.data) != SETUP_BYTES:
             return None
+        self._cancel(self.endpoints[0].bit | self.endpoints[1].bit)
         for endpoint in self.endpoints[:2]:
-            endpoint.flush()
             endpoint.toggle = 1
         write_setup(self._memory, self._registers.heads, packet.data)
         self._registers.take_setup()
@@ -220,4 +229,5 @@ class Device:
             self._registers.took_endpoint_0(endpoint.is_in)
         if endpoint.moved(size):
             wanted, is_short = endpoint.retire(self._registers.now + PRIME_PS)
+            self._plan()
             self._registers.retired(endpoint.bit, wanted or is_short)

@@ -153,12 +153,10 @@ class Endpoint:
             places = self._transfer.places(min(self._largest, self._transfer.left))
             self.packet = b"".join(self._memory.dma_read(at, size) for at, size in places)
 
-    def settle(self, now: int) -> bool:
-        """End a prime that is due; return whether there was one."""
-        if self.prime_ends is None or now < self.prime_ends:
-            return False
-        self.prime_ends, self.ready = None, True
-        return True
+    def settle(self, now: int) -> None:
+        """End a prime that is due."""
+        if self.prime_ends is not None and now >= self.prime_ends:
+            self.prime_ends, self.ready = None, True
 
     def flush(self) -> None:
         """Take the primed state away; the queue head keeps what it has."""
