@@ -135,7 +135,7 @@ class Imxrt1062(Chip):
         for block in self._powered:
             for offset, size in _PLACES.get(block.name, ((0, 0x1000),)):
                 self.bus.attach(block, size, offset)
-        self.sources += [self.lpuart6, self.rtwdog, self.usb_controller]
+        self.sources += [self.lpuart6, self.rtwdog]
         self.systick.reference_hz = lambda: 100_000  # the crystal divided by 240 (PJRC, teensy4/startup.c)
         self.bus.attach(Rom("system ROM table", _ROM_TABLE, {0: 0x00001003} | component_ids(0x4C8, 0x1)), 0x1000)
         self.loader_chip = LoaderChip(self.debug, self.flash, self.request_reset, self.log)
@@ -193,8 +193,12 @@ class Imxrt1062(Chip):
         self.usb_controller = UsbController(UsbWiring(
             self.clock, self._master("the USB controller"), self.analog.why_no_usb_clock,
             lambda: self.usb_phy.why_off() or self.pmu.why_off(), lambda high: self.nvic.set_line(USB1_IRQ, high),
-            lambda: self.powered and not self.loader_chip.waits,
+            lambda: self.powered and not self.loader_chip.waits, self._usb_plugged,
         ))  # fmt: skip
+
+    def _usb_plugged(self) -> None:
+        if self.usb_controller not in self.sources:
+            self.sources.append(self.usb_controller)
 
     def _master(self, name: str) -> BusMaster:
         return BusMaster(self.core, name, lambda: self.asleep and not self.gpr.field("GPR1", "CM7_FORCE_HCLK_EN"))

@@ -34,6 +34,7 @@ class UsbWiring:
         no_phy: returns why the PHY does not work, or an empty text.
         drive: called with the level of the interrupt line when it may have changed.
         powered: returns whether the chip has power.
+        plugged: called when a cable is plugged in: the controller has events in virtual time from then on.
     """
 
     clock: Clock
@@ -42,6 +43,7 @@ class UsbWiring:
     no_phy: Callable[[], str]
     drive: Callable[[bool], None]
     powered: Callable[[], bool]
+    plugged: Callable[[], None]
 
 
 class UsbPort(Block):
@@ -84,6 +86,8 @@ class UsbPort(Block):
     def connect(self, bus: UsbBus | None) -> None:
         self._bus = bus
         self._in_reset = self._suspended = False
+        if bus is not None:
+            self._wiring.plugged()
         self._sense()
         self.value["OTGSC"] |= _SENSED << _CHANGE
         self._refresh()
