@@ -321,6 +321,7 @@ static void stop(void) {
     usb_was_reset();
     usb.on = false;
     ATOMIC_SET(RESETS_RESET) = RESETS_USBCTRL;
+    NVIC_ICPR(USB_IRQ) = NVIC_BIT(USB_IRQ); /* its handler would read a block that is in reset */
     usb_clock_stop();
 }
 
