@@ -58,12 +58,14 @@ class WiredPort:
 class UsbPort:
     """The serial port that the agent makes on the chip's own USB: `vendor`, `product`, and `name`, its product string.
 
-    At 1,200 baud, closed, it starts the board's boot loader; other programs with the same two ids mostly do so too.
+    At `boot_loader_baud`, closed, it starts the board's boot loader; other programs with the same two ids mostly do so
+    too.
     """
 
     vendor: int
     product: int
     name: str
+    boot_loader_baud: int
 
 
 @dataclass(frozen=True, kw_only=True)

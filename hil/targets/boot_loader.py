@@ -90,7 +90,7 @@ class ByBootLoader:
     def _enter(self, loader: BootLoader, runs: bool) -> None:
         """Enter the boot loader and wait for it: through the agent if it runs and can, else by asking the operator.
 
-        A program on the chip's own USB port that is no agent, or hangs, is asked by 1,200 baud before.
+        A program on the chip's own USB port that is no agent, or hangs, is asked by its rate for that before.
         """
         if runs:
             if loader.waits():
@@ -104,7 +104,7 @@ class ByBootLoader:
         elif loader.waits():
             return
         elif is_own_port(self._board, self._port):
-            ask_for_boot_loader(self._port)
+            ask_for_boot_loader(self._board, self._port)
             if _appears(loader, APPEAR_S):
                 return
         self._tell(f"{self._board.name} needs its boot loader: {loader.button} (within {ENTER_S:.0f} s).")

@@ -18,7 +18,6 @@ from hil.boards import Board
 from hil.port_errors import PORT_ERRORS
 
 USB_IDS = re.compile(r"([0-9a-fA-F]{4}):([0-9a-fA-F]{4})(?::(.+))?")
-BOOT_LOADER_BAUD = 1200  # with DTR low: the boot loader is wanted (firmware/ports/usb/serial_function.c)
 
 
 def names(wanted: str, port: ListPortInfo) -> bool:
@@ -49,14 +48,16 @@ def is_own_port(board: Board, port: serial.Serial | None) -> bool:
     return any(is_own(board, each) for each in serial.tools.list_ports.comports() if each.device == real)
 
 
-def ask_for_boot_loader(port: serial.Serial) -> None:
-    """Set 1,200 baud and DTR low. A program that knows this then leaves, and the port is gone.
+def ask_for_boot_loader(board: Board, port: serial.Serial) -> None:
+    """Set the board's rate for it and DTR low. A program that knows this then leaves, and the port is gone.
 
-    The agent does so while it hangs too, and after a fault.
+    The agent does so while it hangs too, and after a fault. Nothing is done to a board that has no port of its own.
     """
+    if board.usb_port is None:
+        return
     rate = port.baudrate
     with contextlib.suppress(*PORT_ERRORS):
-        port.baudrate = BOOT_LOADER_BAUD
+        port.baudrate = board.usb_port.boot_loader_baud
         port.dtr = False
     with contextlib.suppress(*PORT_ERRORS):  # pyserial has noted the rate, at which the port is opened again
         port.baudrate = rate

@@ -64,6 +64,7 @@ static inline bool wait_until(volatile uint32_t *reg, uint32_t mask, uint32_t va
 
 /* Nested vectored interrupt controller [B3.4] */
 #define NVIC_ISER(irq) REGISTER(0xE000E100u + 4u * ((irq) / 32u))
+#define NVIC_ISPR(irq) REGISTER(0xE000E200u + 4u * ((irq) / 32u))
 #define NVIC_ICPR(irq) REGISTER(0xE000E280u + 4u * ((irq) / 32u))
 #define NVIC_BIT(irq) (1u << ((irq) % 32u))
 

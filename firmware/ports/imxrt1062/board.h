@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "imxrt1062.h"
+
 #define BOARD_RX_RING 8192u
 #define BOARD_BAUD 921600u
 
@@ -32,6 +34,23 @@ void watchdogs_stop(void);
 /* The first instructions of the program: cut FlexRAM, whose 16 banks of 32 KB are shared among ITCM, DTCM and OCRAM, as
    memory.ld has it, then go on to reset_handler(). */
 void flexram_start(void);
+
+/* The pair of every serial port that PJRC's core makes on these boards (teensy4/usb_desc.h), to be told apart by its
+   strings; PJRC's udev rule and loader know it, and ask by its rate for the boot loader. */
+#define BOARD_USB_VENDOR 0x16C0u
+#define BOARD_USB_PRODUCT 0x0483u
+#define BOARD_USB_BULK 512
+#define BOARD_USB_PACKETS 4
+#define BOARD_BOOT_LOADER_BAUD 134u
+
+/* USB, from now on whenever a cable is there; a second port of the agent. */
+void usb_start(void);
+
+/* Its supply, clocks and PHY. */
+void usb_set_up(void);
+
+/* Off the bus, for good. */
+void usb_leave(void);
 
 /* The handler of SysTick, the tick that ends a sleep of known length. */
 void sleep_end_handler(void);

@@ -2,6 +2,7 @@
    programmed; 251 is the number that PJRC requires in it (PJRC forum, threads 74242 and 26358). A BKPT halts the core
    only while halting debug is on, so the loader chip must have it on, and C_DEBUGEN tells: unverified on a Teensy 4. */
 #include "agent/port.h"
+#include "board.h"
 #include "cortex_m.h"
 
 /* Without a debugger, a BKPT is a fault (ARM DDI 0403E.e, C1.5). */
@@ -10,5 +11,6 @@ bool port_has_boot_loader(void) {
 }
 
 void port_enter_boot_loader(void) {
+    usb_leave(); /* the halted core would leave a device on the bus that answers nothing */
     __asm volatile("bkpt #251");
 }

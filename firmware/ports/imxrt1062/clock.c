@@ -63,6 +63,10 @@ uint32_t clock_start(void) {
     /* WFI stops the core only. As the register comes out of reset it would stop the chip's clocks too (IMXRT1060RM,
        CCM_CLPCR: LPM). */
     modify(&CCM_CLPCR, CCM_CLPCR_LPM_MASK, 0);
+    /* The DMAs of the UART and of USB reach DTCM through the core's platform, whose clock must not stop when the core
+       sleeps (IMXRT1060RM, GPR1). */
+    open_gates(&CCM_CCGR4, CCM_CCGR4_IOMUXC_GPR);
+    GPR1 |= GPR1_CM7_FORCE_HCLK_EN;
     modify(&CCM_CSCDR1, CCM_CSCDR1_UART_CLK_PODF_MASK, CCM_CSCDR1_UART_CLK_SEL_OSC);
     run_from_crystal();
     if (!raise_voltage() || !start_pll()) {

@@ -43,6 +43,10 @@ enum { GPR14_AT = 0x38, GPR16_AT = 0x40, GPR17_AT = 0x44 };
 #define PLL_ARM_ENABLE (1u << 13)
 #define PLL_ARM_BYPASS (1u << 16)
 #define PLL_ARM_LOCK (1u << 31)
+#define PLL_USB1_SET REGISTER(0x400D8014u)
+#define PLL_USB1_EN_USB_CLKS (1u << 6)
+#define PMU_REG_3P0_SET REGISTER(0x400D8124u) /* 3.0 V out of the cable's 5 V, for the PHY of USB */
+#define PMU_REG_3P0_ENABLE_LINREG (1u << 0)
 #define MISC0_SET REGISTER(0x400D8154u)
 #define MISC0_REFTOP_SELFBIASOFF (1u << 3)
 
@@ -68,6 +72,8 @@ enum { GPR14_AT = 0x38, GPR16_AT = 0x40, GPR17_AT = 0x44 };
 #define CCM_CDHIPR REGISTER(0x400FC048u)
 #define CCM_CLPCR REGISTER(0x400FC054u)
 #define CCM_CLPCR_LPM_MASK 3u
+#define CCM_CCGR2 REGISTER(0x400FC070u)
+#define CCM_CCGR2_OCOTP (3u << 12)
 #define CCM_CCGR3 REGISTER(0x400FC074u)
 #define CCM_CCGR3_LPUART6 (3u << 6)
 #define CCM_CCGR3_GPIO4 (3u << 12)
@@ -77,7 +83,56 @@ enum { GPR14_AT = 0x38, GPR16_AT = 0x40, GPR17_AT = 0x44 };
 #define CCM_CCGR5 REGISTER(0x400FC07Cu)
 #define CCM_CCGR5_DMA (3u << 6)
 #define CCM_CCGR6 REGISTER(0x400FC080u)
+#define CCM_CCGR6_USB (3u << 0)
 #define CCM_CCGR6_DCDC (3u << 6)
+
+/* Fuses, as their shadow registers have them */
+#define OCOTP_MAC0 REGISTER(0x401F4620u)
+
+/* PHY of USB 1 */
+#define USBPHY1_PWD REGISTER(0x400D9000u)
+#define USBPHY1_CTRL_CLR REGISTER(0x400D9038u)
+#define USBPHY_CTRL_CLKGATE (1u << 30)
+#define USBPHY_CTRL_SFTRST (1u << 31)
+
+/* USB 1. What is a flag in USBSTS, OTGSC, ENDPTSETUPSTAT and ENDPTCOMPLETE ends where a one is written. */
+#define USB_IRQ 113u
+#define USB1_USBCMD REGISTER(0x402E0140u)
+#define USBCMD_RS (1u << 0)
+#define USBCMD_RST (1u << 1)
+#define USBCMD_SUTW (1u << 13)
+#define USB1_USBSTS REGISTER(0x402E0144u)
+#define USB1_USBINTR REGISTER(0x402E0148u)
+#define USB_INT_TRANSFER (1u << 0)
+#define USB_INT_ERROR (1u << 1)
+#define USB_INT_RESET (1u << 6)
+#define USB_INT_SUSPEND (1u << 8)
+#define USB1_DEVICEADDR REGISTER(0x402E0154u)
+#define DEVICEADDR_ADDRESS(address) ((address) << 25)
+#define USB1_ENDPTLISTADDR REGISTER(0x402E0158u)
+#define USB1_PORTSC1 REGISTER(0x402E0184u)
+#define PORTSC1_PR (1u << 8)
+#define PORTSC1_HSP (1u << 9)
+#define USB1_OTGSC REGISTER(0x402E01A4u)
+#define OTGSC_OT (1u << 3) /* must be set of a device */
+#define OTGSC_BSV (1u << 11)
+#define OTGSC_EVENTS (0x7Fu << 16)
+#define OTGSC_BSVIS (1u << 19)
+#define OTGSC_BSVIE (1u << 27)
+#define USB1_USBMODE REGISTER(0x402E01A8u)
+#define USBMODE_DEVICE (2u << 0)
+#define USBMODE_SLOM (1u << 3) /* SETUP packets are taken at any time, and read with the help of SUTW */
+#define USB1_ENDPTSETUPSTAT REGISTER(0x402E01ACu)
+#define USB1_ENDPTPRIME REGISTER(0x402E01B0u)
+#define USB1_ENDPTFLUSH REGISTER(0x402E01B4u)
+#define USB1_ENDPTSTAT REGISTER(0x402E01B8u)
+#define USB1_ENDPTCOMPLETE REGISTER(0x402E01BCu)
+#define USB1_ENDPTCTRL(number) REGISTER(0x402E01C0u + 4u * (number))
+#define ENDPTCTRL_STALL (1u << 0) /* of OUT; 16 bits above them those of IN */
+#define ENDPTCTRL_BULK (2u << 2)
+#define ENDPTCTRL_INTERRUPT (3u << 2)
+#define ENDPTCTRL_RESET_TOGGLE (1u << 6)
+#define ENDPTCTRL_ENABLE (1u << 7)
 
 /* eDMA and its request multiplexer */
 #define DMA_CERQ REGISTER8(0x400E801Au)

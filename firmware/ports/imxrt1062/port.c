@@ -39,6 +39,7 @@ void port_init(void) {
     dwt_start();
     start_marker();
     uart_start();
+    usb_start();
 }
 
 const char *port_board_name(void) {

@@ -1,2 +1,3 @@
 CPU := $(M7)
-SHARED := ports/dwt
+SHARED := ports/dwt ports/usb
+DEFINES := -DPORT_AFTER_FAULT

@@ -5,6 +5,7 @@
 
 #include "board.h"
 #include "imxrt1062.h"
+#include "second_port.h"
 #include "serial.h"
 
 enum {
@@ -43,10 +44,6 @@ static void describe(uint32_t channel, const volatile void *from, uint32_t step_
 
 static void start_dma(void) {
     open_gates(&CCM_CCGR5, CCM_CCGR5_DMA);
-    /* The DMA reaches DTCM through the core's platform, whose clock must not stop when the core sleeps (IMXRT1060RM,
-       GPR1). */
-    open_gates(&CCM_CCGR4, CCM_CCGR4_IOMUXC_GPR);
-    GPR1 |= GPR1_CM7_FORCE_HCLK_EN;
     describe(RX_CHANNEL, &LPUART6_DATA, 0, received, 1, RX_BYTES);
     by_dma = TCD_BITER(RX_CHANNEL) == RX_BYTES;
     TCD_CSR(RX_CHANNEL) = TCD_CSR_INTMAJOR | TCD_CSR_INTHALF;
@@ -96,6 +93,10 @@ static void pump_by_core(void) {
 
 void uart_pump(void) {
     uint16_t count = 0;
+    if (second_port_speaks()) {
+        second_port_pump();
+        return;
+    }
     if (!by_dma) {
         pump_by_core();
         return;
@@ -117,12 +118,19 @@ void uart_pump(void) {
 }
 
 void uart_put_polled(uint8_t byte) {
+    if (second_port_speaks()) {
+        second_port_put_polled(byte);
+        return;
+    }
     DMA_CERQ = TX_CHANNEL;
     put(byte);
 }
 
 static void take_ring(void) {
     const uint32_t end = (uint32_t)(RX_BYTES - TCD_CITER(RX_CHANNEL)) % RX_BYTES;
+    if (taken != end) {
+        second_port_hushed();
+    }
     for (; taken != end; taken = (taken + 1) % RX_BYTES) {
         serial_received(received[taken]);
     }
@@ -140,6 +148,7 @@ static bool may_receive(void) {
 
 static void take_fifo(void) {
     while (may_receive() && (LPUART6_STAT & LPUART_STAT_RDRF) != 0) {
+        second_port_hushed();
         serial_received((uint8_t)LPUART6_DATA);
     }
 }
@@ -168,5 +177,6 @@ void uart_handler(void) {
 
 void uart_poll(void) {
     uart_handler();
+    second_port_poll();
     NVIC_ICPR(LPUART6_IRQ) = NVIC_BIT(LPUART6_IRQ) | NVIC_BIT(RX_CHANNEL) | NVIC_BIT(TX_CHANNEL);
 }

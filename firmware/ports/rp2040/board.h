@@ -21,18 +21,19 @@
 #define BOARD_RX_PIN 1u
 #define BOARD_MARKER_PIN 2u
 
+/* The pair that Raspberry Pi allows to every program on an RP2040 with a standard function, to be told apart by its
+   strings (github.com/raspberrypi/usb-pid, Readme.md, "Use of the IDs"; entry 0x000A). */
+#define BOARD_USB_VENDOR 0x2E8Au
+#define BOARD_USB_PRODUCT 0x000Au
+#define BOARD_USB_BULK 64
+#define BOARD_USB_PACKETS 1
+#define BOARD_BOOT_LOADER_BAUD 1200u
+
 /* USB, from now on whenever a cable is there; a second port of the agent. */
 void usb_start(void);
 
-/* The handlers of the controller, and of the pin that tells of the cable. */
-void usb_handler(void);
+/* The handler of the pin that tells of the cable. */
 void cable_handler(void);
-
-/* Do what usb_handler() would, and take and send what waits. Interrupts are masked. */
-void usb_poll(void);
-
-/* Send a byte by polling, while a host on USB listens. */
-void usb_put_polled(uint8_t byte);
 
 /* The flash's own number; false if the boot ROM lacks what reads it. */
 bool flash_unique_id(uint8_t id[8]);

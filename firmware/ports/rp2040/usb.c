@@ -4,11 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/port.h"
 #include "board.h"
 #include "rp2040.h"
-#include "serial.h"
-#include "serial_function.h"
 #include "usb.h"
 
 /* Places of an endpoint's words and flags: OUT behind IN (4.1.2.3, 4.1.2.4). */
@@ -44,7 +41,8 @@ static struct {
     uint8_t stalled;
     uint8_t armed; /* to be sent or taken, also while the endpoint is stalled */
     uint8_t length[INDICES];
-    char number[2 * ID_SIZE + 1];
+    bool is_numbered;
+    uint8_t number[ID_SIZE];
 } usb;
 
 static uint32_t offset(uint32_t index) {
@@ -169,7 +167,16 @@ void usb_set_address(uint8_t address) {
     USB_ADDR_ENDP = address;
 }
 
-const char *usb_serial_number(void) {
+size_t usb_bulk_packet(void) {
+    return USB_PACKET;
+}
+
+bool usb_is_on(void) {
+    return usb.on;
+}
+
+const uint8_t *usb_serial_number(size_t *n) {
+    *n = usb.is_numbered ? sizeof usb.number : 0;
     return usb.number;
 }
 
@@ -252,42 +259,6 @@ void usb_handler(void) {
     }
 }
 
-void usb_poll(void) {
-    if (usb.on) {
-        usb_handler();
-        serial_function_pump();
-    }
-}
-
-void usb_put_polled(uint8_t byte) {
-    while (serial_function_speaks() && !serial_function_is_idle()) {
-        usb_handler();
-    }
-    if (serial_function_speaks()) {
-        serial_function_put(byte);
-    }
-}
-
-/* In the place of the interrupts, which a fault keeps away: the boot loader can still be asked for. */
-void port_after_fault(void) {
-    if (usb.on) {
-        usb_handler();
-    } else {
-        wait_for_interrupt();
-    }
-}
-
-static void write_number(void) {
-    uint8_t id[ID_SIZE];
-    if (usb.number[0] != '\0' || !flash_unique_id(id)) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof usb.number - 1; i++) {
-        const uint8_t digit = i % 2u == 0 ? id[i / 2u] >> 4 : id[i / 2u] & 0xFu;
-        usb.number[i] = (char)(digit < 10 ? '0' + digit : 'A' + digit - 10);
-    }
-}
-
 static void read_revision(void) {
     ATOMIC_CLEAR(RESETS_RESET) = RESETS_SYSINFO;
     while ((RESETS_DONE & RESETS_SYSINFO) == 0) {
@@ -297,7 +268,7 @@ static void read_revision(void) {
 }
 
 static void start(void) {
-    write_number();
+    usb.is_numbered = usb.is_numbered || flash_unique_id(usb.number);
     read_revision();
     usb_clock_start();
     ATOMIC_CLEAR(RESETS_RESET) = RESETS_USBCTRL;

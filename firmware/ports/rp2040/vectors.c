@@ -2,6 +2,7 @@
 
 #include "board.h"
 #include "ticks.h"
+#include "usb.h"
 
 /* The processor has 32 interrupts, of which 26 are used (RP2040 data sheet, 2.3.2). */
 __attribute__((aligned(256))) VECTORS(32, [SYSTICK] = ticks_handler,

@@ -1,5 +1,5 @@
 /* The agent has one port only, the UART: nothing drives the USB controller of RP2350. The functions are those of
-   ../rp2040/second_port.h. */
+   ../usb/second_port.h. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,14 +2,10 @@
 #include "descriptors.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "usb.h"
 
-/* The pair that Raspberry Pi allows to every program on an RP2040 with a standard function, to be told apart by its
-   strings (github.com/raspberrypi/usb-pid, Readme.md, "Use of the IDs"; entry 0x000A). A port to another chip needs a
-   pair of its own. */
-#define VENDOR 0x2E8Au
-#define PRODUCT 0x000Au
 #define RELEASE 0x0100u /* BCD */
 
 #define WORD(value) (uint8_t)((value) & 0xFFu), (uint8_t)((value) >> 8)
@@ -20,6 +16,8 @@ enum {
     STRING = 3,
     INTERFACE = 4,
     ENDPOINT = 5,
+    DEVICE_QUALIFIER = 6,
+    OTHER_SPEED_CONFIGURATION = 7,
     CLASS_INTERFACE = 0x24,
     CLASS_COMMUNICATIONS = 2,
     CLASS_DATA = 0x0A,
@@ -40,16 +38,30 @@ static const uint8_t device[] = {18,
                                  0,
                                  0,
                                  USB_PACKET,
-                                 WORD(VENDOR),
-                                 WORD(PRODUCT),
+                                 WORD(BOARD_USB_VENDOR),
+                                 WORD(BOARD_USB_PRODUCT),
                                  WORD(RELEASE),
                                  MAKER,
                                  NAME,
                                  SERIAL_NUMBER,
                                  1 /* configuration */};
 
-enum { LONG = 9 + 9 + 5 + 5 + 4 + 5 + 7 + 9 + 7 + 7, FED_BY_BUS = 0x80, CURRENT_100_MA = 50 };
+enum {
+    LONG = 9 + 9 + 5 + 5 + 4 + 5 + 7 + 9 + 7 + 7,
+    FED_BY_BUS = 0x80,
+    CURRENT_100_MA = 50,
+    QUALIFIER_LENGTH = 10,
+    KIND = 1,                 /* bDescriptorType (table 9-5) */
+    PACKET_SIZE = 4,          /* wMaxPacketSize of an endpoint (table 9-13) */
+    FROM_HOST_AT = LONG - 14, /* the descriptors of the endpoints in the configuration */
+    TO_HOST_AT = LONG - 7,
+    NOTICES_INTERVAL_AT = LONG - 7 - 7 - 9 - 1,
+    EVERY_255_MS = 255,
+    EVERY_4096_MS = 16, /* 2^15 microframes: the interval of high speed is an exponent */
+};
+_Static_assert((int)LONG <= (int)USB_DESCRIPTOR_ROOM, "the configuration fits the room");
 
+/* At full speed. */
 static const uint8_t configuration[] = {9,
                                         CONFIGURATION,
                                         WORD(LONG),
@@ -90,7 +102,7 @@ static const uint8_t configuration[] = {9,
                                         USB_NOTICES,
                                         INTERRUPT,
                                         WORD(8u),
-                                        255,
+                                        EVERY_255_MS,
                                         9,
                                         INTERFACE,
                                         USB_DATA_INTERFACE,
@@ -117,25 +129,37 @@ _Static_assert(sizeof configuration == LONG, "wTotalLength");
 static const char *text(uint8_t index) {
     switch (index) {
     case MAKER: return "trainrig";
-    case NAME: return "trainrig agent"; /* by which the host knows it (hil/boards/rp2040.toml) */
-    case SERIAL_NUMBER: return usb_serial_number();
+    case NAME: return "trainrig agent"; /* by which the host knows it (hil/boards) */
     default: return NULL;
     }
 }
 
-/* At most 31 characters fit. */
+static uint8_t put(uint8_t *room, uint8_t n, uint16_t character) {
+    room[n] = (uint8_t)character;
+    room[n + 1] = (uint8_t)(character >> 8);
+    return (uint8_t)(n + 2);
+}
+
+static uint8_t put_digit(uint8_t *room, uint8_t n, unsigned digit) {
+    return put(room, n, (uint16_t)(digit < 10 ? '0' + digit : 'A' + digit - 10));
+}
+
 static usb_descriptor_t string(uint8_t index, uint8_t *room) {
     uint8_t n = 2;
     const char *from = text(index);
     if (index == LANGUAGES) {
-        room[n++] = ENGLISH & 0xFF;
-        room[n++] = ENGLISH >> 8;
+        n = put(room, n, ENGLISH);
+    } else if (index == SERIAL_NUMBER) {
+        size_t count;
+        const uint8_t *number = usb_serial_number(&count);
+        for (size_t i = 0; i < count; i++) {
+            n = put_digit(room, put_digit(room, n, number[i] >> 4), number[i] & 0xFu);
+        }
     } else if (from == NULL) {
         return (usb_descriptor_t){.bytes = NULL};
     } else {
-        for (; *from != '\0' && n < USB_PACKET; from++) {
-            room[n++] = (uint8_t)*from;
-            room[n++] = 0;
+        for (; *from != '\0'; from++) {
+            n = put(room, n, (uint8_t)*from);
         }
     }
     room[0] = n;
@@ -143,15 +167,50 @@ static usb_descriptor_t string(uint8_t index, uint8_t *room) {
     return (usb_descriptor_t){.bytes = room, .n = n};
 }
 
+static bool has_two_speeds(void) {
+    return BOARD_USB_BULK > USB_PACKET;
+}
+
+static usb_descriptor_t at_speed(uint8_t kind, bool fast, uint8_t *room) {
+    memcpy(room, configuration, sizeof configuration);
+    room[KIND] = kind;
+    if (fast) {
+        room[NOTICES_INTERVAL_AT] = EVERY_4096_MS;
+        room[FROM_HOST_AT + PACKET_SIZE] = room[TO_HOST_AT + PACKET_SIZE] = USB_FAST_PACKET & 0xFF;
+        room[FROM_HOST_AT + PACKET_SIZE + 1] = room[TO_HOST_AT + PACKET_SIZE + 1] = USB_FAST_PACKET >> 8;
+    }
+    return (usb_descriptor_t){.bytes = room, .n = sizeof configuration};
+}
+
+/* What the device would be at the other speed, which is the same (9.6.2): the device's descriptor without ids and
+   strings. */
+static usb_descriptor_t qualifier(uint8_t *room) {
+    memcpy(room, device, 8);
+    room[0] = QUALIFIER_LENGTH;
+    room[KIND] = DEVICE_QUALIFIER;
+    room[8] = device[sizeof device - 1];
+    room[9] = 0;
+    return (usb_descriptor_t){.bytes = room, .n = QUALIFIER_LENGTH};
+}
+
 usb_descriptor_t usb_descriptor(uint16_t value, uint8_t *room) {
     const uint8_t index = (uint8_t)value;
-    switch (value >> 8) {
-    case DEVICE:
-        return index == 0 ? (usb_descriptor_t){.bytes = device, .n = sizeof device} : (usb_descriptor_t){.bytes = NULL};
-    case CONFIGURATION:
-        return index == 0 ? (usb_descriptor_t){.bytes = configuration, .n = sizeof configuration}
-                          : (usb_descriptor_t){.bytes = NULL};
-    case STRING: return string(index, room);
-    default: return (usb_descriptor_t){.bytes = NULL}; /* no qualifier: the device has one speed (9.6.2) */
+    const uint8_t kind = (uint8_t)(value >> 8);
+    const bool fast = usb_bulk_packet() == USB_FAST_PACKET;
+    if (kind == STRING) {
+        return string(index, room);
     }
+    if (index == 0 && kind == DEVICE) {
+        return (usb_descriptor_t){.bytes = device, .n = sizeof device};
+    }
+    if (index == 0 && kind == CONFIGURATION) {
+        return at_speed(kind, fast, room);
+    }
+    if (index == 0 && kind == OTHER_SPEED_CONFIGURATION && has_two_speeds()) {
+        return at_speed(kind, !fast, room);
+    }
+    if (index == 0 && kind == DEVICE_QUALIFIER && has_two_speeds()) {
+        return qualifier(room);
+    }
+    return (usb_descriptor_t){.bytes = NULL}; /* of the last two, a device of one speed has none (9.6.2, 9.6.4) */
 }

@@ -14,5 +14,8 @@ typedef struct {
     uint16_t n;
 } usb_descriptor_t;
 
-/* The descriptor that wValue of GET_DESCRIPTOR names. That of a string is written to `room`, of 64 bytes. */
+enum { USB_DESCRIPTOR_ROOM = 76 };
+
+/* The descriptor that wValue of GET_DESCRIPTOR names; all but that of the device are written to `room`, of
+   USB_DESCRIPTOR_ROOM bytes. */
 usb_descriptor_t usb_descriptor(uint16_t value, uint8_t *room);

@@ -47,7 +47,7 @@ static struct {
     bool ends_short; /* the last packet must be shorter than a full one */
     const uint8_t *answer;
     uint16_t left; /* bytes of the answer that are still to be sent */
-    uint8_t room[USB_PACKET];
+    uint8_t room[USB_DESCRIPTOR_ROOM];
 } device;
 
 static const uint8_t endpoints[] = {USB_FROM_HOST, USB_TO_HOST, USB_NOTICES};

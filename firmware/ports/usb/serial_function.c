@@ -6,17 +6,19 @@
 #include "serial.h"
 #include "usb.h"
 
-enum { BOOT_LOADER_BAUD = 1200, DTR = 1 << 0 };
+enum { DTR = 1 << 0, LONGEST = BOARD_USB_PACKETS * BOARD_USB_BULK };
 
 static struct {
     uint8_t coding[LINE_CODING_SIZE];
     bool dtr;
     bool open;
     bool speaks;
-    bool sending;                 /* a packet is on its way to the host */
-    bool filled;                  /* the last one was full: one that is not has to follow, or the host waits for more */
+    bool sending;                 /* packets are on their way to the host */
+    bool filled;                  /* the last was full: one that is not has to follow, or the host waits for more */
     const volatile uint8_t *held; /* a packet that found no room */
-    uint8_t held_length;
+    uint16_t held_length;
+    uint16_t packet; /* bytes of a full one */
+    uint8_t leaving[LONGEST];
 } port;
 
 /* 115,200 baud, one stop bit, no parity, 8 bits; it has no effect. */
@@ -37,6 +39,7 @@ static void forget(void) {
 void serial_function_open(void) {
     forget();
     port.open = true;
+    port.packet = (uint16_t)usb_bulk_packet();
     memcpy(port.coding, usual_coding, sizeof port.coding);
     usb_take(USB_FROM_HOST);
 }
@@ -66,24 +69,23 @@ void serial_function_set_lines(uint16_t lines) {
     port.dtr = dtr;
 }
 
-/* A port that is closed at 1,200 baud: the boot loader is wanted, as on other boards that a host programs by USB.
-   Asked when the request is over, so that the host does not take it for failed. */
+/* A port that is closed at this rate: the boot loader is wanted, as other programs for the board have it. Asked when the request is over, so that the host does not take it for failed. */
 void serial_function_after_request(void) {
-    if (port.open && !port.dtr && baud() == BOOT_LOADER_BAUD && port_has_boot_loader()) {
+    if (port.open && !port.dtr && baud() == BOARD_BOOT_LOADER_BAUD && port_has_boot_loader()) {
         port_enter_boot_loader();
     }
 }
 
 static void send(void) {
-    uint8_t packet[USB_PACKET];
+    const size_t most = (size_t)BOARD_USB_PACKETS * port.packet;
     size_t n = 0;
-    while (n < USB_PACKET && serial_next(&packet[n])) {
+    while (n < most && serial_next(&port.leaving[n])) {
         n++;
     }
     if (n > 0 || port.filled) {
         port.sending = true;
-        port.filled = n == USB_PACKET;
-        usb_send(USB_TO_HOST, packet, n);
+        port.filled = n > 0 && n % port.packet == 0;
+        usb_send(USB_TO_HOST, port.leaving, n);
     }
 }
 
@@ -106,7 +108,7 @@ static void take_held(void) {
 void serial_function_received(const volatile uint8_t *bytes, size_t n) {
     port.speaks |= n > 0;
     port.held = bytes;
-    port.held_length = (uint8_t)n;
+    port.held_length = (uint16_t)n;
     take_held();
 }
 

@@ -1,5 +1,5 @@
-/* A full-speed USB device with one function, a serial port (CDC ACM). The chip's driver below, the protocol above:
-   device.c (USB 2.0, chapter 9), serial_function.c (CDC 1.2 and its subclass for PSTN devices 1.2), descriptors.c.
+/* A USB device with one function, a serial port (CDC ACM). The chip's driver below, the protocol above: device.c (USB
+   2.0, chapter 9), serial_function.c (CDC 1.2 and its subclass for PSTN devices 1.2), descriptors.c, second_port.c.
    All of it runs with interrupts masked or in the controller's handler. */
 #pragma once
 
@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The endpoints, by their addresses (USB 2.0, 9.6.6: bit 7 is the direction). All have packets of 64 bytes. */
+#include "board.h"
+
+/* The endpoints, by their addresses (USB 2.0, 9.6.6: bit 7 is the direction), and the bytes of a full packet: at the
+   control endpoint, and at the bulk endpoints at full and at high speed (5.5.3, 5.8.3). */
 enum {
     USB_CONTROL_OUT = 0x00,
     USB_CONTROL_IN = 0x80,
@@ -15,8 +18,13 @@ enum {
     USB_FROM_HOST = 0x02,
     USB_TO_HOST = 0x82,
     USB_PACKET = 64,
+    USB_FAST_PACKET = 512,
     USB_DIRECTION_IN = 0x80,
 };
+
+/* What the board's header says of its USB: BOARD_USB_VENDOR and BOARD_USB_PRODUCT, the ids; BOARD_USB_BULK, the bytes
+   of a bulk packet at the highest speed; BOARD_USB_PACKETS, how many of them usb_send() takes at once;
+   BOARD_BOOT_LOADER_BAUD, the rate at which a closed port asks for the boot loader. */
 
 /* What the chip's driver implements. */
 
@@ -28,19 +36,30 @@ void usb_set_address(uint8_t address);
 void usb_open_endpoints(void);
 void usb_close_endpoints(void);
 
-/* Send one packet of at most USB_PACKET bytes when the host asks for it. One packet may be on its way. */
+/* Bytes of a full bulk packet at the speed that the bus has since its last reset. */
+size_t usb_bulk_packet(void);
+
+/* Send one packet, at USB_TO_HOST up to BOARD_USB_PACKETS of them, all but the last full, when the host asks for it.
+   The next call at an endpoint comes once all was sent. */
 void usb_send(uint8_t endpoint, const uint8_t *bytes, size_t n);
 
 /* Take one packet from the host. */
 void usb_take(uint8_t endpoint);
+
+/* Whether the controller can be asked: a cable is there. */
+bool usb_is_on(void);
+
+/* The handler of the controller's interrupt. */
+void usb_handler(void);
 
 /* Answer STALL, at the control endpoint until the next SETUP; or no longer, and begin again with DATA0. A packet that
    was to be sent or taken still is. */
 void usb_stall(uint8_t endpoint);
 void usb_end_stall(uint8_t endpoint);
 
-/* The number that tells this device from others of its kind: capital hexadecimal digits. */
-const char *usb_serial_number(void);
+/* The number that tells this device from others of its kind, 8 bytes at most, the first one highest; none: it is not
+   known. */
+const uint8_t *usb_serial_number(size_t *n);
 
 /* What the driver calls. */
 
@@ -54,6 +73,6 @@ void usb_was_suspended(void);
    with DATA1. */
 void usb_setup_received(const uint8_t packet[8]);
 
-/* The host has acknowledged the packet of an endpoint, or sent one, which lies at `bytes` until the next usb_take(). */
+/* The host has acknowledged what an endpoint sent, or sent a packet, which lies at `bytes` until the next usb_take(). */
 void usb_was_sent(uint8_t endpoint);
 void usb_was_received(uint8_t endpoint, const volatile uint8_t *bytes, size_t n);

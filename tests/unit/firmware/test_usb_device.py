@@ -9,7 +9,20 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from usb_host import ACK, FROM_HOST, NAK, NOTICES, PACKET, SILENT, STALL, TO_HOST, Stalled, UsbHost, build
+from usb_host import (
+    ACK,
+    DEVICES,
+    FROM_HOST,
+    NAK,
+    NOTICES,
+    PACKET,
+    SILENT,
+    STALL,
+    TO_HOST,
+    Device,
+    Stalled,
+    UsbHost,
+)
 
 from hil import boards
 from hil.boards.catalogue import UsbPort
@@ -20,9 +33,15 @@ DEVICE, CONFIGURATION, STRING = 0x0100, 0x0200, 0x0300
 RING = 4096
 
 
+@pytest.fixture(scope="session", params=DEVICES, ids=lambda one: one.board)
+def device(request: pytest.FixtureRequest) -> Device:
+    """Over a simple controller, with what a Pico says of itself; over the driver of i.MX RT1062, at full speed."""
+    return request.param
+
+
 @pytest.fixture(scope="session")
-def usb_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built_once(tmp_path_factory, "usb-program", build)
+def usb_program(tmp_path_factory: pytest.TempPathFactory, device: Device) -> Path:
+    return built_once(tmp_path_factory, f"usb-program-{device.board}", device.build)
 
 
 @pytest.fixture
@@ -48,15 +67,15 @@ def text(host: UsbHost, index: int) -> str:
     return data[2:].decode("utf-16-le")
 
 
-def test_the_device_says_what_it_is(host: UsbHost) -> None:
+def test_the_device_says_what_it_is(host: UsbHost, device: Device) -> None:
     """USB 2.0, table 9-8: length, type, USB 2.0, a communications device, 64 bytes at the control endpoint."""
-    device = host.get(0x00, 6, DEVICE)
-    assert len(device) == device[0] == 18 and device[1] == 1 and device[2:4] == b"\x00\x02" and device[7] == PACKET
-    vendor, product = struct.unpack_from("<HH", device, 8)
-    assert boards.load("rp2040").usb_port == UsbPort(vendor, product, text(host, device[15])), (
+    said = host.get(0x00, 6, DEVICE)
+    assert len(said) == said[0] == 18 and said[1] == 1 and said[2:4] == b"\x00\x02" and said[7] == PACKET
+    vendor, product = struct.unpack_from("<HH", said, 8)
+    assert boards.load(device.board).usb_port == UsbPort(vendor, product, text(host, said[15]), device.baud), (
         "by which the rig knows it"
     )
-    assert [text(host, index) for index in device[14:17]] == ["trainrig", "trainrig agent", "E6614103E7452A2F"]
+    assert [text(host, index) for index in said[14:17]] == ["trainrig", "trainrig agent", device.number]
     assert host.get(0x00, 6, STRING) == b"\x04\x03\x09\x04"
 
 
@@ -85,7 +104,7 @@ def test_a_descriptor_is_cut_where_the_host_wants_no_more(usb_program: Path, len
 @pytest.mark.parametrize(
     ("kind", "request_", "value", "index"),
     [
-        (0x00, 6, 0x0600, 0), (0x00, 6, DEVICE | 1, 0), (0x00, 6, STRING | 4, 0), (0x00, 7, 0, 0), (0x40, 0, 0, 0),
+        (0x00, 6, 0x0601, 0), (0x00, 6, 0x0701, 0), (0x00, 6, 0x0800, 0), (0x00, 6, DEVICE | 1, 0), (0x00, 6, STRING | 4, 0), (0x00, 7, 0, 0), (0x40, 0, 0, 0),
         (0x02, 0, 0, 0x83), (0x01, 0, 0, 2), (0x01, 10, 0, 2), (0x21, 0x21, 0, 7), (0x02, 12, 0, 0x82),
     ],
 )  # fmt: skip
@@ -128,6 +147,16 @@ def test_without_a_configuration_there_is_no_serial_port(host: UsbHost) -> None:
     host.do("R")
     with pytest.raises(Stalled):
         host.order(0x00, 9, 1)  # it has no address yet (9.4.7)
+
+
+def test_only_a_device_of_two_speeds_tells_of_the_other_one(host: UsbHost, device: Device) -> None:
+    """USB 2.0, 9.6.2 and 9.6.4: one of full speed only has to refuse."""
+    for kind in (6, 7):
+        if device.board == "rp2040":
+            with pytest.raises(Stalled):
+                host.get(0x00, 6, kind << 8)
+        else:
+            assert host.get(0x00, 6, kind << 8)[1] == kind
 
 
 @pytest.mark.parametrize("packets", [0, 1])
@@ -299,8 +328,8 @@ def test_a_zero_length_packet_from_the_host_says_nothing(host: UsbHost) -> None:
     assert host.uart_sent() == b"to the uart"
 
 
-def test_1200_baud_and_a_closed_port_start_the_boot_loader(host: UsbHost) -> None:
-    host.coding(1200)
+def test_a_rate_and_a_closed_port_start_the_boot_loader(host: UsbHost, device: Device) -> None:
+    host.coding(device.baud)
     assert host.boots == 0, "DTR is high"
     host.setup(0x21, 0x22, 0)
     assert host.boots == 0, "the host does not know yet that its request was taken"
@@ -308,22 +337,22 @@ def test_1200_baud_and_a_closed_port_start_the_boot_loader(host: UsbHost) -> Non
     assert host.boots == 1
 
 
-def test_1200_baud_on_a_closed_port_starts_it_too(host: UsbHost) -> None:
+def test_the_rate_on_a_closed_port_starts_it_too(host: UsbHost, device: Device) -> None:
     host.lines(0)
     assert host.boots == 0
-    host.coding(1200)
+    host.coding(device.baud)
     assert host.boots == 1
 
 
-@pytest.mark.parametrize("baud", [1199, 1201, 9600, 115_200, 921_600, 1200 + (1 << 16), 1200 + (1 << 24)])
-def test_no_other_rate_starts_it(host: UsbHost, baud: int) -> None:
-    host.coding(baud)
+@pytest.mark.parametrize("off", [-1, 1, 8400, 115_200, 1 << 8, 1 << 16, 1 << 24])
+def test_no_other_rate_starts_it(host: UsbHost, device: Device, off: int) -> None:
+    host.coding(device.baud + off)
     host.lines(0)
     assert host.boots == 0
 
 
-def test_a_new_enumeration_forgets_the_rate(host: UsbHost) -> None:
-    host.coding(1200)
+def test_a_new_enumeration_forgets_the_rate(host: UsbHost, device: Device) -> None:
+    host.coding(device.baud)
     host.do("R")
     host.order(0x00, 5, 4)
     host.order(0x00, 9, 1)

@@ -5,30 +5,81 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from host_agent import FIRMWARE, SANITIZED, tool
 
 NAK, STALL, DATA0, DATA1, ACK, SILENT = range(6)
 FROM_HOST, TO_HOST, NOTICES = 0x02, 0x82, 0x81
-PACKET = 64
-STUBS = {
-    "board.h": "#define BOARD_RX_RING 4096u\n",
-    "cortex_m.h": "static inline void interrupts_mask(void) {}\nstatic inline void interrupts_unmask(void) {}\n"
-    "static inline void wait_for_interrupt(void) {}\n",
-}
+PACKET, FAST_PACKET = 64, 512
+HERE = Path(__file__).parent
+SIMPLE_BOARD = """
+#define USB_IRQ 5u
+#define BOARD_RX_RING 4096u
+#define BOARD_USB_VENDOR 0x2E8Au
+#define BOARD_USB_PRODUCT 0x000Au
+#define BOARD_USB_BULK 64
+#define BOARD_USB_PACKETS 1
+#define BOARD_BOOT_LOADER_BAUD 1200u
+#include "cortex_m.h"
+"""
+# Calls before each volatile access, for the controller of the harness; not the library that takes them elsewhere.
+HOOKED = [
+    "-std=c11",
+    "-O1",
+    "-g1",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-fsanitize=thread",
+    "--param=tsan-distinguish-volatile=1",
+]
 
 
 def build(folder: Path) -> Path:
-    """Build the harness; serial.c in a folder with headers of no chip."""
-    for name, text in STUBS.items():
-        (folder / name).write_text(text)
+    """Build the harness over a simple controller."""
+    (folder / "board.h").write_text(SIMPLE_BOARD)
+    return _build(folder, "harness_usb_simple.c", [], [])
+
+
+def build_chipidea(folder: Path) -> Path:
+    """Build the harness over the driver of i.MX RT1062 and the controller that it has there."""
+    port, here = FIRMWARE / "ports/imxrt1062", ["-no-pie", "-fno-pie"]  # the DMA has addresses of 32 bits
+    objects = [folder / "usb.o", folder / "usb_set_up.o"]
+    for one in objects:
+        source = port / f"{one.stem}.c"
+        subprocess.run([tool("gcc"), *HOOKED, *here, *_includes(port), "-c", source, "-o", one], check=True)
+    return _build(folder, "harness_usb_chipidea.c", [*here, f"-I{port}"], objects)
+
+
+def _includes(first: Path) -> list[str]:
+    folders = (first, HERE / "usb_core", FIRMWARE / "ports/usb", FIRMWARE / "ports/common", FIRMWARE)
+    return [f"-I{one}" for one in folders]
+
+
+def _build(folder: Path, controller: str, options: list[str], objects: list[Path]) -> Path:
+    """Build with serial.c from a folder that has no headers of a core."""
     shutil.copy(FIRMWARE / "ports/common/serial.c", folder)
-    usb, program = FIRMWARE / "ports/usb", folder / "usb"
-    sources = [Path(__file__).parent / "harness_usb.c", folder / "serial.c", *sorted(usb.glob("*.c"))]
-    folders = [f"-I{one}" for one in (folder, usb, FIRMWARE / "ports/common", FIRMWARE)]
-    subprocess.run([tool("gcc"), *SANITIZED, *folders, *sources, "-o", program], check=True)
+    program, usb = folder / "usb", sorted((FIRMWARE / "ports/usb").glob("*.c"))
+    sources = [HERE / "harness_usb.c", HERE / controller, folder / "serial.c", *usb, *objects]
+    command = [tool("gcc"), *SANITIZED, "-D_GNU_SOURCE", *options, *_includes(folder), *sources, "-o", program]
+    subprocess.run(command, check=True)
     return program
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device of the harness: the `board` whose it is, its serial number, and the rate that starts its boot loader."""
+
+    board: str
+    number: str
+    baud: int
+    build: Callable[[Path], Path]
+
+
+DEVICES = (Device("rp2040", "E6614103E7452A2F", 1200, build), Device("imxrt1062", "00000ABC", 134, build_chipidea))
 
 
 class Stalled(Exception):
@@ -38,11 +89,15 @@ class Stalled(Exception):
 class UsbHost:
     """The host, with a device at its port; the agent's side of the rings too."""
 
-    def __init__(self, program: Path) -> None:
+    def __init__(self, program: Path, packet: int = PACKET) -> None:
+        """`packet`: the bytes of a full bulk packet, which tell the speed."""
         self._process = subprocess.Popen(
             [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         self._next = {FROM_HOST: 0, TO_HOST: 0}
+        self._packet = packet
+        if packet == FAST_PACKET:
+            self.do("F", 1)
 
     def close(self) -> None:
         _, errors = self._process.communicate()
@@ -141,7 +196,7 @@ class UsbHost:
         got = b""
         while (part := self.read()) is not None:
             got += part
-            if len(part) < PACKET:
+            if len(part) < self._packet:
                 break
         return got
 

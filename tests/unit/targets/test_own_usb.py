@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ from hil.targets.flash_route import Flashing, by_boot_loader
 from hil.targets.own_usb import ask_for_boot_loader, is_agent, is_own_port, names
 from hil.targets.serial_port import port_of
 
-PICO, H7 = boards.load("rp2040"), boards.load("stm32h7b3")
+PICO, TEENSY, H7 = boards.load("rp2040"), boards.load("imxrt1062"), boards.load("stm32h7b3")
 IMAGE = image_of("rp2040")
 NUMBER = "E6614103E7452A2F"
 
@@ -46,6 +46,7 @@ class Port:
 
 PROBE = Port("/dev/ttyACM1", "E6614103E7000000", pid=0x000C, product="Debug Probe (CMSIS-DAP)")
 OTHER = Port("/dev/ttyACM2", "E6614103E7999999", product="Pico")
+ON_TEENSY = Port("/dev/ttyACM3", "0012AB34", 0x16C0, 0x0483)
 
 
 def attach(patch: pytest.MonkeyPatch, *ports: Port) -> None:
@@ -78,9 +79,10 @@ def test_usb_ids_are_enough_where_there_is_one_port(monkeypatch: pytest.MonkeyPa
 def test_the_agent_s_port_is_told_from_that_of_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_agent(PICO, Port()) and not is_agent(PICO, OTHER) and not is_agent(PICO, PROBE)  # type: ignore[arg-type]
     assert not is_agent(H7, Port())  # type: ignore[arg-type]
-    attach(monkeypatch, PROBE, Port(), OTHER)
+    assert is_agent(TEENSY, ON_TEENSY) and not is_agent(TEENSY, Port()) and not is_agent(PICO, ON_TEENSY)  # type: ignore[arg-type]
+    attach(monkeypatch, PROBE, Port(), OTHER, ON_TEENSY)
     assert [(each.identity, each.board) for each in discover.ports()] == [
-        (NUMBER, "rp2040"), ("E6614103E7000000", ""), ("E6614103E7999999", ""),
+        (NUMBER, "rp2040"), ("E6614103E7000000", ""), ("E6614103E7999999", ""), ("0012AB34", "imxrt1062"),
     ]  # fmt: skip
 
 
@@ -116,11 +118,20 @@ class OpenPort:
 
 
 @pytest.mark.parametrize("goes", [True, False])
-def test_the_boot_loader_is_asked_for_at_1200_baud_and_the_rate_is_kept(goes: bool) -> None:
+@pytest.mark.parametrize(("board", "rate"), [(PICO, 1200), (TEENSY, 134)], ids=["rp2040", "imxrt1062"])
+def test_the_boot_loader_is_asked_for_at_the_board_s_rate_and_that_of_the_link_is_kept(
+    board: boards.Board, rate: int, goes: bool
+) -> None:
     port = OpenPort("/dev/ttyACM0", goes)
-    ask_for_boot_loader(port)  # type: ignore[arg-type]
-    assert port.set[:2] == [("rate", 1200), ("dtr", False)]
+    ask_for_boot_loader(board, port)  # type: ignore[arg-type]
+    assert port.set[:2] == [("rate", rate), ("dtr", False)]
     assert port.baudrate == 921_600, "at which it is opened again"
+
+
+def test_a_board_without_a_port_of_its_own_is_asked_nothing() -> None:
+    port = OpenPort("/dev/ttyACM0")
+    ask_for_boot_loader(H7, port)  # type: ignore[arg-type]
+    assert not port.set
 
 
 def test_a_link_to_the_port_is_the_port(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
@@ -156,17 +167,25 @@ class Loader:
 
 
 @pytest.mark.parametrize(("ports", "goes", "told"), [((OTHER,), True, 0), ((OTHER,), False, 1), ((), True, 1)])
+@pytest.mark.parametrize(
+    ("board", "ids"), [(PICO, {}), (TEENSY, {"vid": 0x16C0, "pid": 0x0483})], ids=["rp2040", "imxrt1062"]
+)
 def test_a_silent_program_on_the_chip_s_own_usb_needs_no_button(
-    monkeypatch: pytest.MonkeyPatch, ports: tuple[Port, ...], goes: bool, told: int
+    monkeypatch: pytest.MonkeyPatch,
+    board: boards.Board,
+    ids: dict[str, int],
+    ports: tuple[Port, ...],
+    goes: bool,
+    told: int,
 ) -> None:
-    """Unless it does not know 1,200 baud, or the port is an adapter's."""
+    """Unless it does not know the rate, or the port is an adapter's."""
     monkeypatch.setattr(boot_loader, "ask_agent", lambda port: None)
     monkeypatch.setattr(boot_loader, "APPEAR_S", 0.05)
     monkeypatch.setattr(boot_loader, "POLL_S", 0.0)
-    attach(monkeypatch, *ports)
+    attach(monkeypatch, *(replace(one, **ids) for one in ports))
     port = OpenPort("/dev/ttyACM2", goes)
     loader = Loader(port)
-    assert ByBootLoader(PICO, port, loader, loader.tell).program(IMAGE)  # type: ignore[arg-type]
+    assert ByBootLoader(board, port, loader, loader.tell).program(IMAGE)  # type: ignore[arg-type]
     assert (loader.programmed, len(loader.told), bool(port.set)) == (1, told, bool(ports))
 
 

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "board.h"
 #include "serial_function.h"
 
 /* Whether bytes for the host go there, and not to the UART. */
@@ -22,13 +21,8 @@ static inline void second_port_pump(void) {
     serial_function_pump();
 }
 
-/* Send a byte by polling. */
-static inline void second_port_put_polled(uint8_t byte) {
-    usb_put_polled(byte);
-}
+/* Send a byte by polling, while a host on USB listens. */
+void second_port_put_polled(uint8_t byte);
 
-/* Do what its interrupt would, which is then over. Interrupts are masked. */
-static inline void second_port_poll(void) {
-    usb_poll();
-    NVIC_ICPR(USB_IRQ) = NVIC_BIT(USB_IRQ);
-}
+/* Do what its interrupt would, which is then over; take and send what waits. Interrupts are masked. */
+void second_port_poll(void);
