@@ -7,8 +7,6 @@
    its queue heads there too). */
 #include "usb.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "agent/port.h"
@@ -50,6 +48,7 @@ enum {
     HEADS,
     PACKETS = BOARD_USB_PACKETS,
     POLLS = 10000,   /* more than a packet takes at full speed: a flush waits for its end */
+    FLUSHES = 8,     /* a packet under way may refuse one */
     DETACHED_MS = 2, /* that a hub needs to see a device go, at high speed from two microframes (7.1.7.3) */
 };
 
@@ -111,7 +110,7 @@ static void prime(uint32_t index) {
 /* A packet under way is waited for; then the controller has nothing more. */
 static void flush(uint32_t bits) {
     (void)wait_until(&USB1_ENDPTPRIME, bits, 0, POLLS);
-    for (uint32_t polls = POLLS; polls > 0; polls--) {
+    for (uint32_t tries = FLUSHES; tries > 0; tries--) {
         USB1_ENDPTFLUSH = bits;
         (void)wait_until(&USB1_ENDPTFLUSH, bits, 0, POLLS);
         if ((USB1_ENDPTSTAT & bits) == 0) {
@@ -289,15 +288,19 @@ static void follow_cable(void) {
     }
 }
 
-/* From a reset of the controller on, which takes it off the bus. Its mode comes first after that. */
+/* From a reset of the controller on, which must find it off the bus; its mode comes first after that. An earlier program
+   may have left it on (USBCMD, RST). */
 static void restart(void) {
-    const bool attached = (USB1_USBCMD & USBCMD_RS) != 0;
-    const uint32_t detached_cycles = port_clock_hz() / 1000u * DETACHED_MS;
+    if ((USB1_USBCMD & USBCMD_RS) != 0) {
+        const uint32_t since = port_cycles();
+        flush(~0u);
+        USB1_USBCMD &= ~USBCMD_RS;
+        while (port_cycles() - since < port_clock_hz() / 1000u * DETACHED_MS) {
+        }
+    }
     USB1_USBCMD |= USBCMD_RST;
     (void)wait_until(&USB1_USBCMD, USBCMD_RST, 0, POLLS);
     USB1_USBMODE = USBMODE_DEVICE | USBMODE_SLOM;
-    for (const uint32_t since = port_cycles(); attached && port_cycles() - since < detached_cycles;) {
-    }
     usb.on = false;
     USB1_ENDPTLISTADDR = address_of(heads);
     forget_bus();
@@ -337,10 +340,8 @@ void usb_handler(void) {
 
 void usb_start(void) {
     usb_set_up();
-    interrupts_mask();
     restart();
     NVIC_ISER(USB_IRQ) = NVIC_BIT(USB_IRQ);
-    interrupts_unmask();
 }
 
 void usb_leave(void) {

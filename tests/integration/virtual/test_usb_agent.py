@@ -1,127 +1,65 @@
-"""The agent of the Pico on USB: its image on the virtual chip, at the port of a strict host that was written from USB's texts alone."""
+"""The agent on the chip's own USB: its image on the virtual chip, at the port of a strict host that was written from USB's texts alone."""
 
 from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
 
 from hil.images.images import Image, read_elf
-from hil.link.frames import LinkFrame, parse
-from hil.link.messages import decode, description, encode
+from hil.link.frames import LinkFrame
+from hil.link.messages import decode, description
 from hil.standins.virtual.chip.clock import PS_PER_S
+from hil.standins.virtual.chip.imxrt1062.chip import BOARD_NUMBER
 from hil.standins.virtual.chip.machine import Pace
-from hil.standins.virtual.chip.rp2040.chip import Rp2040
 from hil.standins.virtual.chip.w25q import UNIQUE_ID
-from hil.standins.virtual.usb.session import UsbSession
 from hil.standins.virtual.usb.steps import MS, Program, Sleep
-from hil.standins.virtual.usb.wire import Token
+from hil.standins.virtual.usb.wire import FULL, Token
 from tests.built_firmware import built_firmware
-from tests.unit.virtual.usb_device import Computer, DeviceOfRegisters
+from tests.integration.virtual.usb_desk import HELLO, PICO, TEENSY, Desk, Kind, frames, hello
 
-XIP, RESETS, USBCTRL, PLL_USB = 0x1000_0000, 0x4000C000, 1 << 24, 1 << 13
-HELLO, ECHO, BOOT_LOADER = (description().requests[name] for name in ("hello", "echo", "boot_loader"))
+RESETS, USBCTRL, PLL_USB = 0x4000C000, 1 << 24, 1 << 13
+ECHO, BOOT_LOADER = (description().requests[name] for name in ("echo", "boot_loader"))
 FAULT = description().controls["fault"].id
-BOOTED = "boot ROM: the program has started the boot loader: the chip waits in USB boot"
-
-
-@pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    return read_elf(built_firmware(tmp_path_factory) / "build/rp2040.elf")
-
-
-class Desk(Computer):
-    """A computer with a Pico at its USB port, and something at the Pico's UART."""
-
-    def __init__(self, image: Image, plugged: bool = True) -> None:
-        super().__init__(DeviceOfRegisters())
-        self.uart, self.faults = bytearray(), []  # type: ignore[var-annotated]
-        rng = np.random.default_rng(1)
-        self.chip = chip = Rp2040(rng, self.uart.append, lambda *_: None, self.faults.append, 921_600)
-        chip.flash.array[:] = 0xFF
-        for address, data in image.segments:
-            chip.flash.array[address - XIP : address - XIP + len(data)] = np.frombuffer(data, np.uint8)
-        chip.core.code_changed()
-        self.session = UsbSession(chip.clock, chip.usb, chip.core.break_soon, self, self.log.append)
-        chip.sources.insert(0, self.session)
-        chip.power_on()
-        if plugged:
-            self.plug()
-            self.opens()
-        else:
-            self.pass_ms(50)
-
-    def plug(self) -> None:
-        self.session.plug()
-        self.pass_ms(600)
-        assert self.session.device is not None and not self.session.complaints, self.log
-
-    def opens(self) -> None:
-        self.terminal.is_open, self.terminal.baud = True, 921_600
-        self.pass_ms(10)
-
-    def pass_ms(self, ms: float) -> None:
-        """Let virtual time pass."""
-        clock, until = self.chip.clock, self.chip.clock.now + int(ms * MS)
-        while clock.now < until and self.chip.fault is None:
-            if self.chip.advance() is Pace.WAIT:
-                events = [source.next_event() for source in self.chip.sources]
-                clock.wait_until(min([until, *(at for at in events if at is not None)]))
-
-    def ask(self, frame: LinkFrame, ms: float = 20) -> list[LinkFrame]:
-        """Send a frame by USB; return what comes back there."""
-        self.terminal.given = b""
-        self.terminal.waiting += frame.encode()
-        self.pass_ms(ms)
-        return frames(self.terminal.given)
-
-    def ask_by_uart(self, frame: LinkFrame) -> list[LinkFrame]:
-        self.uart.clear()
-        self.chip.uart0.feed(frame.encode())
-        self.pass_ms(20)
-        return frames(bytes(self.uart))
-
-    def good(self) -> bool:
-        return self.session.complaints == [] and self.faults == [] and self.chip.fault is None
-
-
-def frames(data: bytes) -> list[LinkFrame]:
-    found = [parse(part) for part in data.split(b"\0") if part]
-    assert None not in found
-    return [frame for frame in found if frame is not None]
-
-
-def hello(nonce: int = 0x42) -> LinkFrame:
-    return LinkFrame(
-        HELLO.id, nonce & 0xFF, 0, encode(HELLO.request, {"nonce": nonce, "protocol": description().protocol})
-    )
+NUMBERS = {"rp2040": UNIQUE_ID.hex().upper(), "imxrt1062": f"{BOARD_NUMBER & 0xFFFFFF:08X}"}
+both = pytest.mark.parametrize("kind", [PICO, TEENSY], ids=lambda kind: kind.board)
+pico = pytest.mark.parametrize("kind", [PICO], ids=lambda kind: kind.board)
+teensy = pytest.mark.parametrize("kind", [TEENSY], ids=lambda kind: kind.board)
 
 
 @pytest.fixture
-def desk(image: Image) -> Desk:
-    return Desk(image)
+def image(tmp_path_factory: pytest.TempPathFactory, kind: Kind) -> Image:
+    return read_elf(built_firmware(tmp_path_factory) / f"build/{kind.board}.elf")
 
 
+@pytest.fixture
+def desk(kind: Kind, image: Image) -> Desk:
+    return Desk(kind, image)
+
+
+@both
 def test_the_agent_is_enumerated_and_greets_on_usb(desk: Desk, image: Image) -> None:
     assert desk.session.device is not None
-    assert list(desk.session.device.strings) == ["trainrig", "trainrig agent", UNIQUE_ID.hex().upper()]
+    board = desk.kind.board
+    assert list(desk.session.device.strings) == ["trainrig", "trainrig agent", NUMBERS[board]]
     (reply,) = desk.ask(hello())
     said = decode(HELLO.reply, reply.body)
-    assert said["image_digest"] == image.digest and said["board"].rstrip(b"\0") == b"rp2040"
+    assert said["image_digest"] == image.digest and said["board"].rstrip(b"\0") == board.encode()
     assert desk.uart == b"" and desk.good()
 
 
-@pytest.mark.parametrize("length", [0, 1, 40, 49, 50, 51, 100, 1024])
+@both
+@pytest.mark.parametrize("length", [0, 1, 40, 49, 50, 51, 100, 497, 498, 499, 1024])
 def test_an_echo_of_any_length_comes_back(desk: Desk, length: int) -> None:
-    """Also where the last packet is full, so that an empty one has to follow: 64 bytes of frame are 50 or so of body."""
+    """Also where the last packet is full, so that an empty one has to follow: 64 and 512 bytes of frame are 50 or 498 or so of body."""
     desk.ask(hello())
     body = random.Random(length).randbytes(length)
     assert desk.ask(LinkFrame(ECHO.id, 0x42, 1, body)) == [LinkFrame(ECHO.id | 0x80, 0x42, 1, body)]
     assert desk.good()
 
 
+@pico
 def test_it_takes_and_sends_500_kb_each_second_of_bus_time(desk: Desk) -> None:
     """The agent decodes all of it meanwhile: a frame that is too long, which it drops."""
     carried, begun, n = desk.session.host.carried, desk.chip.clock.now, 40_000
@@ -143,6 +81,7 @@ def test_it_takes_and_sends_500_kb_each_second_of_bus_time(desk: Desk) -> None:
     assert desk.good()
 
 
+@pico
 def test_a_packet_that_nobody_reads_costs_no_interrupts(desk: Desk) -> None:
     """The start of each frame interrupts only while a packet waits for one; one that is available does not."""
     desk.ask(hello())
@@ -153,6 +92,7 @@ def test_a_packet_that_nobody_reads_costs_no_interrupts(desk: Desk) -> None:
     assert not desk.chip.usb.wants_frames and desk.good()
 
 
+@both
 def test_it_answers_on_the_port_on_which_it_is_asked(desk: Desk) -> None:
     for nonce in (1, 3):
         assert len(desk.ask(hello(nonce))) == 1 and desk.uart == b""
@@ -162,8 +102,9 @@ def test_it_answers_on_the_port_on_which_it_is_asked(desk: Desk) -> None:
     assert desk.good()
 
 
+@pico
 def test_without_a_cable_the_controller_stays_in_reset(image: Image) -> None:
-    desk = Desk(image, plugged=False)
+    desk = Desk(PICO, image, plugged=False)
     assert len(desk.ask_by_uart(hello())) == 1
     assert desk.chip.bus.read(RESETS, 4) & (USBCTRL | PLL_USB) == USBCTRL | PLL_USB
     desk.plug()  # later
@@ -179,10 +120,66 @@ def test_without_a_cable_the_controller_stays_in_reset(image: Image) -> None:
     assert len(desk.ask(hello(4))) == 1 and desk.good()
 
 
+@teensy
+def test_at_high_speed_it_takes_and_sends_5_mb_each_second_of_bus_time(desk: Desk) -> None:
+    """Out: what the agent decodes meanwhile, a frame that is too long. In: whole answers, with the agent's work on them."""
+    begun, n = desk.chip.clock.now, 100_000
+    desk.terminal.waiting += b"\x05" * n
+    while desk.terminal.waiting:
+        desk.pass_ms(0.1)
+    assert n * PS_PER_S / (desk.chip.clock.now - begun) > 5_000_000
+    desk.ask(LinkFrame(ECHO.id, 0, 0))
+    desk.ask(hello(0x55))
+    desk.terminal.given = b""
+    for seq in range(1, 8):
+        desk.terminal.waiting += LinkFrame(ECHO.id, 0x55, seq, bytes(i * seq % 251 for i in range(1024))).encode()
+    marks, carried, clock, end = [], desk.session.host.carried, desk.chip.clock, desk.chip.clock.now + 20 * MS
+    while clock.now < end:
+        before = carried[Token.IN]
+        if desk.chip.advance() is Pace.WAIT:
+            clock.wait_until(min([end, *(at for one in desk.chip.sources if (at := one.next_event()) is not None)]))
+        if carried[Token.IN] != before:
+            marks.append((clock.now, carried[Token.IN]))
+    (first, some), (last, all_of_it) = marks[0], marks[-1]
+    assert len(frames(desk.terminal.given)) == 7 and desk.good()
+    assert (all_of_it - some) * PS_PER_S / (last - first) > 5_000_000
+
+
+@teensy
+def test_at_a_host_of_full_speed_it_is_a_device_of_full_speed(desk: Desk) -> None:
+    desk.session.host.fastest = FULL
+    desk.session.plug(False)
+    desk.pass_ms(20)
+    desk.terminal.is_open = False
+    desk.plug()
+    desk.opens()
+    assert "at full speed" in desk.log[-1]
+    assert len(desk.ask(hello(7))) == 1 and desk.good()
+
+
+@teensy
+def test_without_a_cable_the_agent_answers_on_the_uart(kind: Kind, image: Image) -> None:
+    desk = Desk(kind, image, plugged=False)
+    assert len(desk.ask_by_uart(hello())) == 1
+    desk.plug()  # later
+    desk.opens()
+    assert len(desk.ask(hello(2))) == 1
+    desk.session.plug(False)
+    desk.pass_ms(20)
+    assert len(desk.ask_by_uart(hello(3))) == 1 and desk.good()
+
+
+@teensy
+def test_it_leaves_the_bus_when_its_boot_loader_is_asked_for(desk: Desk) -> None:
+    leave_by_baud(desk)
+    assert desk.session.device is None
+
+
 def asleep() -> Program[None]:
     yield Sleep(50 * MS)
 
 
+@both
 def test_a_bus_that_sleeps_leaves_the_uart_to_the_agent(desk: Desk) -> None:
     desk.ask(hello(1))
     desk.session.host.start(asleep())
@@ -192,6 +189,7 @@ def test_a_bus_that_sleeps_leaves_the_uart_to_the_agent(desk: Desk) -> None:
     assert len(desk.ask(hello(3))) == 1 and desk.good()
 
 
+@both
 def test_it_is_enumerated_again_at_any_time(desk: Desk) -> None:
     desk.ask(hello(1))
     for after_ms in (0.3, 1.1, 2.2, 5):
@@ -204,33 +202,36 @@ def test_it_is_enumerated_again_at_any_time(desk: Desk) -> None:
         assert desk.ask(hello(int(after_ms * 100)))[-1:] != [] and desk.good()
 
 
+@both
 def test_the_boot_loader_by_request(desk: Desk) -> None:
     desk.ask(hello())
     assert desk.ask(LinkFrame(BOOT_LOADER.id, 0x42, 1), 200) == [LinkFrame(BOOT_LOADER.id | 0x80, 0x42, 1)]
-    assert desk.faults == [BOOTED] and desk.session.device is None
+    assert desk.faults == [desk.kind.booted] and desk.session.device is None
 
 
 def leave_by_baud(desk: Desk) -> None:
-    desk.terminal.baud = 1200
+    desk.terminal.baud = desk.kind.baud
     desk.pass_ms(30)
-    assert desk.faults[-1:] != [BOOTED], "the port is open"
+    assert desk.faults[-1:] != [desk.kind.booted], "the port is open"
     desk.terminal.is_open = False
     desk.pass_ms(100)
-    assert desk.faults[-1:] == [BOOTED] and desk.session.complaints == []
+    assert desk.faults[-1:] == [desk.kind.booted] and desk.session.complaints == []
 
 
-def test_the_boot_loader_by_1200_baud(desk: Desk) -> None:
+@both
+def test_the_boot_loader_by_its_rate(desk: Desk) -> None:
     leave_by_baud(desk)
 
 
+@both
 @pytest.mark.parametrize(("code", "answers"), [(b"\x00\xde", [FAULT]), (b"\xfe\xe7", [])])
 def test_a_program_that_faults_or_hangs_can_still_be_replaced(
     desk: Desk, image: Image, code: bytes, answers: list[int]
 ) -> None:
-    """`udf #0`, or a branch to itself, in the place of agent_poll(): a fault is told by USB, then 1,200 baud is heard."""
+    """`udf #0`, or a branch to itself, in the place of agent_poll(): a fault is told by USB, then the rate is heard."""
     with image.path.open("rb") as file:
         (symbol,) = ELFFile(file).get_section_by_name(".symtab").get_symbol_by_name("agent_poll")
-    place = (symbol["st_value"] & ~1) - XIP
+    place = (symbol["st_value"] & ~1) - desk.kind.flash
     desk.ask(hello())
     desk.chip.flash.array[place : place + 2] = list(code)
     desk.chip.core.code_changed()

@@ -36,6 +36,7 @@ static struct {
     bool data1[ENDPOINTS][2];
     bool phy_runs, supplied, pll_on;
     bool fast, late;           /* what the next reset of the bus is */
+    bool undefined;            /* until a reset of the controller: one of the bus was not handled in time */
     bool refuses_flush;        /* the first time, as a packet is under way */
     const uint8_t *interferes; /* a SETUP that comes while one is read */
 } chip;
@@ -87,6 +88,7 @@ static void prime(uint32_t bits) {
         must((chip.ready & bit(number, in)) == 0, "primes what is primed");
         must((side(number, in) & ENDPTCTRL_ENABLE) != 0, "primes an endpoint that is off");
         must((head_of(number, in)->token & (ACTIVE | 1u << 6)) == 0, "primes a head with an old token");
+        must((head_of(number, in)->capabilities & 1u << 29) != 0, "lets the controller add empty packets");
         load(number, in, head_of(number, in)->next);
     }
 }
@@ -94,6 +96,7 @@ static void prime(uint32_t bits) {
 /* All that a reset of the controller changes. The cable stays. */
 static void controller_reset(void) {
     const uint32_t cable = chip.otgsc & OTGSC_BSV;
+    chip.undefined = false;
     chip.usbcmd = 0x80000;
     chip.usbsts = chip.usbintr = chip.deviceaddr = chip.list = chip.setups = chip.ready = chip.complete = 0;
     chip.mode = 0x5000;
@@ -105,6 +108,7 @@ static void controller_reset(void) {
 
 static void command_written(uint32_t value) {
     if ((value & USBCMD_RST) != 0) {
+        must((chip.usbcmd & USBCMD_RS) == 0, "resets a controller that is on the bus");
         controller_reset();
         return;
     }
@@ -322,6 +326,7 @@ void bus_reset(void) {
     chip.deviceaddr = 0;
     chip.portsc1 = (chip.portsc1 & ~PORTSC1_HSP) | (chip.late ? 0 : PORTSC1_PR);
     chip.usbsts |= USB_INT_RESET;
+    chip.undefined |= chip.late;
     chip.late = false;
     run_interrupts();
     chip.portsc1 = (chip.portsc1 & ~PORTSC1_PR) | (chip.fast ? PORTSC1_HSP : 0);
@@ -344,7 +349,7 @@ uint8_t bus_address(void) {
 }
 
 static bool listens(unsigned number, unsigned in) {
-    return (chip.usbcmd & USBCMD_RS) != 0 && (side(number, in) & ENDPTCTRL_ENABLE) != 0;
+    return (chip.usbcmd & USBCMD_RS) != 0 && !chip.undefined && (side(number, in) & ENDPTCTRL_ENABLE) != 0;
 }
 
 /* n bytes of the present transfer went over the bus; it is over after a short packet, or with its last byte. */

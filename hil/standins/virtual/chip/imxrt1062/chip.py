@@ -68,6 +68,8 @@ _PLACES = {
     "DMA0": ((0, 0x2000),), "CCM_ANALOG": ((0, 0x110), (0x150, 0x50)), "PMU": ((0x110, 0x40),),
     "USB_ANALOG": ((0x1A0, 0xD0),), "USB1": ((0, 0x200),),
 }  # fmt: skip
+# Fuses of the Ethernet address (OCOTP.MAC0; MIMXRT1062.xml): E5h of PJRC, and the number of the board.
+_MAC0, BOARD_NUMBER = 0x401F4620, 0xE512AB34
 _ROM_TABLE = 0xE00FD000
 # Clock gates: block, register and number of CCGRx.CGy (NXP's device header, kCLOCK_...).
 GATES = {
@@ -137,6 +139,7 @@ class Imxrt1062(Chip):
                 self.bus.attach(block, size, offset)
         self.sources += [self.lpuart6, self.rtwdog]
         self.systick.reference_hz = lambda: 100_000  # the crystal divided by 240 (PJRC, teensy4/startup.c)
+        self.bus.attach(Rom("OCOTP", _MAC0, {0: BOARD_NUMBER}), 0x10)
         self.bus.attach(Rom("system ROM table", _ROM_TABLE, {0: 0x00001003} | component_ids(0x4C8, 0x1)), 0x1000)
         self.loader_chip = LoaderChip(self.debug, self.flash, self.request_reset, self.log)
         self._cut_flexram()
