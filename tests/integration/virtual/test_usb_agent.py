@@ -223,7 +223,7 @@ def test_the_boot_loader_by_its_rate(desk: Desk) -> None:
     leave_by_baud(desk)
 
 
-@both
+@pico  # the emulator needs minutes for a Teensy, whose core polls at 600 MHz then
 @pytest.mark.parametrize(("code", "answers"), [(b"\x00\xde", [FAULT]), (b"\xfe\xe7", [])])
 def test_a_program_that_faults_or_hangs_can_still_be_replaced(
     desk: Desk, image: Image, code: bytes, answers: list[int]
