@@ -35,6 +35,7 @@ from hil.training.experiments.rate_search import (
 from hil.training.experiments.trial_runs import TrialRun
 from hil.training.methods import find_method
 from hil.training.networks import find_network
+from hil.training.trial.least_rate import least_rate
 
 STEPS, SEEDS, BATCH = 60, 3, 20
 HELD_OUT = 5  # one of so many training images is held out
@@ -134,7 +135,10 @@ def said(found: Sequence[Tuned], runs: Path) -> Iterator[str]:
     for one in found:
         yield from _grid(one, runs)
     if best.best.moved == 0:
-        yield "No rate of the grid moves a weight: give larger ones with --rates."
+        base = best.search.base
+        found_rate = least_rate(replace(base, eta=best.rates[-1].eta).on_network(), load(base.data))
+        moves = "" if found_rate is None else f", from {found_rate:g} on one moves in the first step that trains"
+        yield f"No rate of the grid moves a weight{moves}: give larger ones with --rates."
         return
     if best.best.harmful:
         cure = "train longer, give other --rates, or --data that the network was not trained on"

@@ -37,6 +37,10 @@ class MethodRequest:
         """Return what a step leaves for the next one besides the trained tensors, and how to turn it off."""
         return None
 
+    def ranking_steps(self, settings: Any) -> int:
+        """Return how many steps at the beginning train nothing."""
+        return 0
+
     def fault_of_steps(self, settings: Any, steps: int) -> str:
         """Return why so many steps train nothing, a sentence; empty if they train."""
         return ""

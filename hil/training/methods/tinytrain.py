@@ -44,6 +44,10 @@ class TinyTrainRequest(BpRequest):
         """Return the choice, which cannot be turned off."""
         return "the choice of layers and channels", "use int8-bp, whose layers do not depend on samples"
 
+    def ranking_steps(self, settings: GraphSettings) -> int:
+        """Return the steps that rank."""
+        return settings.ranking
+
     def fault_of_steps(self, settings: GraphSettings, steps: int) -> str:
         """Name both numbers if all steps rank."""
         if steps > settings.ranking:

@@ -21,6 +21,7 @@ from hil.training.trial.batch import Batch
 from hil.training.trial.board_step import BoardSteps
 from hil.training.trial.device import Device
 from hil.training.trial.difference import BoardDifference, ProbeCheck, differing_tensors, first_digest, first_weight
+from hil.training.trial.least_rate import least_rate
 from hil.training.trial.locate_difference import WrongStep, locate
 from hil.training.trial.lockstep_outcome import AccuracyPoint, LockStepOutcome, StepRow
 from hil.training.trial.sample_gradients import GradientMaps
@@ -136,8 +137,13 @@ class LockStep:
         if self.outcome.difference is not None or not self.outcome.steps or self.reference.digests() != self._first:
             return []
         count = f"{len(self.outcome.steps)} step{'s' if len(self.outcome.steps) > 1 else ''}"
-        cure = "a larger learning rate (`hil tune` finds one)" if "eta" in self.settings.table else "more steps"
-        return [f"{NOTHING_MOVED}after {count} every trained number is what it was before: give {cure}."]
+        said = f"{NOTHING_MOVED}after {count} every trained number is what it was before: give"
+        if "eta" not in self.settings.table:
+            return [f"{said} more steps."]
+        first = self.p.spec.first_step
+        found = least_rate(replace(self.p.method, settings=self.p.settings_at(first)), self.p.data, first)
+        moves = "" if found is None else f"; from {found:g} on a weight moves in the first step that trains"
+        return [f"{said} a larger learning rate (`hil tune` finds one{moves})."]
 
     def compare_end(self) -> None:
         """Compare the digests of all trained tensors once more: a bit may flip after the last step or window."""
