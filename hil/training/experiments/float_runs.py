@@ -7,6 +7,7 @@ from typing import ClassVar, cast
 
 from hil.training.experiments.adam import AdamPreTraining
 from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, at_step, longest_segment
+from hil.training.methods.default_rates import closed
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.training.methods.elasticzo_settings import Fp32Settings
 from hil.training.networks import build
@@ -79,7 +80,7 @@ class FloatRun(BaseRun):
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same settings."""
-        settings = dict(self.given) | {"eta": float(self.eta or 0)}
+        settings = closed(self.method(())) | dict(self.given) | {"eta": float(self.eta or 0)}
         return self._trial(board, self.variant, self.network, ElasticZoFp32.name, settings)
 
     def longest_segment(self) -> int:

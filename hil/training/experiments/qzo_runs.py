@@ -18,6 +18,7 @@ from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, long
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import WithBias
 from hil.training.methods import qzo_ff_refusals
+from hil.training.methods.default_rates import closed
 from hil.training.methods.qzo_ff import QzoFf as Method
 from hil.training.methods.qzo_ff_plan import QzoFfPlan
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
@@ -159,7 +160,8 @@ class QzoRun(BaseRun):
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same settings."""
         settings = self.settings(0, ())
-        given = {name: getattr(settings, name) for name in (*dict(self.given), "eta")}
+        method = Method(_in_integers(self.backbone, LARGEST[self.system]), settings)
+        given = {name: getattr(settings, name) for name in dict(self.given)} | closed(method)
         return self._trial(board, "full", NAMED[self.backbone, self.system], Method.name, given)
 
     def longest_segment(self) -> int:

@@ -24,7 +24,7 @@ from hil.training.experiments.run import Given
 from hil.training.experiments.table import ACCURACY, LOSS, Cell, PaperTable
 from hil.training.methods import GraphMethod, Method, find_method, graph_method
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
-from hil.training.methods.elasticzo_settings import ElasticZoSettings
+from hil.training.methods.elasticzo_settings import ElasticZoSettings, Fp32Settings
 from hil.training.methods.fqt import Fqt
 from hil.training.methods.fqt_settings import FqtSettings, configuration_of
 from hil.training.methods.perturbed_scales import PerturbedScales
@@ -171,9 +171,12 @@ class AskedCell:
         return float(self.method.settings.eta)
 
     def beside(self, first: Any) -> Given:
-        """Return the settings that differ from `first` and act, but for those that runs have in fields of their own."""
-        settings, facts = self.method.settings, self.method.facts
-        changed = [name for name in settings.table if getattr(settings, name) != getattr(first, name)]
+        """Return the settings that the file gives, or that differ from `first` and act.
+
+        Those that runs have in fields of their own are left out.
+        """
+        settings, facts, given = self.method.settings, self.method.facts, self.asked.settings
+        changed = [name for name in settings.table if name in given or getattr(settings, name) != getattr(first, name)]
         acting = [name for name in changed if settings.unmet(name, facts) is None]
         return tuple((name, getattr(settings, name)) for name in acting if name not in (*OF_TRIAL, "eta"))
 
@@ -201,7 +204,7 @@ def _graph_run(its: AskedCell, seed: int) -> GraphRun:
 
 
 def _float_run(its: AskedCell, seed: int) -> FloatRun:
-    given = tuple((name, value) for name, value in its.asked.settings.items() if name != "eta")
+    given = its.beside(Fp32Settings(partition=0))
     return FloatRun(
         str(its.asked.data), FP32, its.asked.variant, seed, its.epochs, its.asked.batch, its.asked.network,
         PAPER_EPOCHS, eta=its.eta, given=given, tag=f"{its.column}-{its.row}",

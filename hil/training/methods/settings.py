@@ -20,6 +20,7 @@ FILE = Path(__file__).with_name("methods.toml")
 COMMON = "common"  # the table of the settings that every method has
 LOOPS = "loops"  # the tables of the training loops
 FACTS = "facts"  # what network and settings decide together, for `acts_with`
+DEFAULTS = "defaults"  # the settings that a trial takes by method and format (default_rates.py)
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "f32": "f"}
 OF_TRIAL = {"batch", "method", "partition", "seed"}  # settings that follow from other fields of a trial
 Chosen = TypeVar("Chosen", bound="MethodSettings")
@@ -125,7 +126,12 @@ def meaning(need: Need) -> str:
 
 def setting_tables() -> tuple[str, ...]:
     """Return the names of the tables that have the settings of methods."""
-    return tuple(name for name in _tables() if name not in (COMMON, LOOPS, FACTS))
+    return tuple(name for name in _tables() if name not in (COMMON, LOOPS, FACTS, DEFAULTS))
+
+
+def defaults(method: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the rows of `[defaults]` of a method; default_rates.py reads them."""
+    return tuple(_tables()[DEFAULTS].get(method, ()))
 
 
 @cache

@@ -12,6 +12,7 @@ from hil.bounded_npz import read_npz
 from hil.errors import Blocked, RigError, close_matches, shown
 from hil.training.graph.file import file_size
 from hil.training.methods import METHODS, Method, find_method
+from hil.training.methods.default_rates import default_settings
 from hil.training.methods.plan import MethodPlan
 from hil.training.methods.request import MethodRequest
 from hil.training.networks import KNOWN, build, find_network, is_known
@@ -73,8 +74,9 @@ def method_on_network(spec: TrialSpec) -> Method:
                 f"TrialSpec: settings has {name!r}: it is a field of the trial itself, write "
                 f"{name}={shown(spec.settings[name])} there."
             )
-    settings = {"batch": spec.batch, "seed": spec.seed, **spec.settings}
-    method = kind.on(build(spec.network, spec.seed), spec.variant, **settings)
+    network = build(spec.network, spec.seed)
+    open_ones = default_settings(kind, spec.variant, network, spec.settings)
+    method = kind.on(network, spec.variant, **{"batch": spec.batch, "seed": spec.seed, **open_ones, **spec.settings})
     method.settings.check_effects(spec.settings, method.facts, kind.variants.get(spec.variant, ()))
     return method
 

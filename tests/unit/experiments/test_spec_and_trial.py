@@ -24,12 +24,13 @@ BOARD, BATCH, TRIES = "stm32h7b3", 20, 100
 NETWORKS = {
     "elasticzo-int8": "lenet5", "elasticzo-fp32": "lenet5-float32", "qzo-ff": "lenet5-w16a8", "fqt": "fqt-cnn-uint8",
 }  # fmt: skip
+OTHER_FORMATS = [("qzo-ff", "full", "lenet5-8w8a"), ("quzo", "full", "lenet5-w16a8")]  # with defaults of their own
 OF_VARIANT = {"mixed": "fqt-cnn-mixed", "float32": "fqt-cnn-float32"}
 VARIANTS = [
     (name, variant, OF_VARIANT.get(variant, NETWORKS.get(name, "lenet5-tflite")))
     for name, kind in METHODS.house().items()
     for variant in kind.variants
-]
+] + OTHER_FORMATS
 
 
 def drawn(setting: MethodSetting, rng: random.Random) -> Any:

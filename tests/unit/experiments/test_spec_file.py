@@ -62,7 +62,7 @@ def test_qzo_ff_is_trained_by_its_own_runs(tmp_path: Path) -> None:
     run = table.cells["fashion-mnist-1k", "integer", "r3"][0]
     assert isinstance(run, QzoRun) and run.on_board and run.trial("stm32h7b3").network == "lenet5-w16a8"
     chosen = run.settings(0, ())
-    assert (chosen.directions, chosen.normalise, chosen.last_layers, chosen.eta, chosen.batch) == (3, 1, 1, 0.001, 250)
+    assert (chosen.directions, chosen.normalise, chosen.last_layers, chosen.eta, chosen.batch) == (3, 1, 1, 0.01, 250)
     with pytest.raises(RigError, match="qzo-ff trains no network 'lenet5'"):
         read_spec(written(tmp_path, text.replace('network = "lenet5-w16a8"', "")), 1, None, None)
     with pytest.raises(RigError, match="setting epsilon is"):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hil.training.methods import METHODS
+from hil.training.methods.default_rates import by_format
+
 Settings = dict[str, Any]
 BASE, VARIED = "base", "varied"
 
@@ -127,5 +130,9 @@ def settings_of(method: str, variant: str) -> dict[str, Settings]:
         raise LookupError(
             f"{method} {variant} has no golden settings: choose two in {Path(__file__).name}, then make the files."
         )
+    table = METHODS[method].kind.table
+    own = {
+        name: table[name].default for name in by_format(method)
+    }  # a trial's defaults may change, and no row with them
     pairs = zip((BASE, VARIED), CHOSEN[method, variant], strict=True)
-    return {name: {"batch": 1, "seed": SEEDS[name]} | chosen for name, chosen in pairs}
+    return {name: {"batch": 1, "seed": SEEDS[name]} | own | chosen for name, chosen in pairs}

@@ -8,7 +8,9 @@ from typing import Any
 
 from hil import boards
 from hil.training.methods import GraphMethod, Method, find_method
+from hil.training.methods.default_rates import format_of, row_of
 from hil.training.methods.graph_method import SAVINGS
+from hil.training.networks import build
 from hil.training.trial.choose import method_of
 from hil.trial import TrialSpec
 
@@ -25,7 +27,9 @@ OF_TINYTRAIN = ("ranking", "memory_budget", "work_budget", "channels")  # withou
 def subject(row: Row, settings: Mapping[str, Any]) -> Method:
     """Return a row's subject in the plainest form: the network file in RAM, the whole batch held."""
     kind = find_method(row.method)
-    own = {name: setting.default for name, setting in kind.kind.table.items()} | dict(kind.variants[row.variant])
+    by_format = row_of(kind, row.variant, format_of(build(row.network, 1)), settings)
+    own = {name: setting.default for name, setting in kind.kind.table.items()}
+    own |= {**(by_format.settings if by_format else {}), **kind.variants[row.variant]}
     others = {  # a trial refuses what has no effect: of a row with all settings the defaults are left out
         name: value for name, value in settings.items() if name not in ("batch", "seed") and value != own[name]
     }
