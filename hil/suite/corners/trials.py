@@ -191,6 +191,8 @@ QUICK = (
     _corner("windows-w16a8", 5, "quzo", "full", {"directions": 2, "epsilon": 0.01, "eta": 0.01}),
     _corner("windows-8w8a", 2, "quzo", "full", {"epsilon": 0.05, "eta": 0.05}, network_in="flash"),
     _corner("planes-tflite8", 3, "quzo", "full", {"directions": 2, "epsilon": 0.01, "eta": 0.01}, network_in="flash"),
+    _corner("planes-tflite8", 4, "perturbed-scales", "full", {"epsilon": 0.03, "clip": 0.5}, requests=True),
+    _corner("windows-tflite8", 3, "perturbed-scales", "last-3", {"eta": 1.0}, network_in="flash", **STREAMED),
     _corner("tight-w16a8", 1, "qzo-ff", "adamw", {"train_bias": 1, "eta": 0.05}, steps=2),
     _corner("tightgates-nearest", 1, "fqt", "sparse", {"eta": 0.05, "lambda_min": 0.4}),
     _corner("tight-float32", 1, "fqt", "sparse", {"eta": 0.05, "lambda_min": 0.4}, steps=2),

@@ -28,6 +28,7 @@ IN_THE_GATE = {  # of a virtual board: a cheap row of every method
     ("qzo-ff", "adamw", "resnet-tiny-w16a8"),
     ("fqt", "sparse", "fqt-cnn-mixed"),
     ("quzo", "last-3", "resnet-tiny"),
+    ("perturbed-scales", "last-3", "resnet-tiny"),
 }
 
 

@@ -37,7 +37,7 @@ def mine(tmp_path):
 
 
 NIGHTLY = pytest.mark.tier("nightly")
-QUICK, TRAININGS = 117, 6  # tests of the quick tier, and those of hil/suite/test_training.py
+QUICK, TRAININGS = 119, 6  # tests of the quick tier, and those of hil/suite/test_training.py
 NAMED = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'
 
 

@@ -101,7 +101,7 @@ QUZO: dict[str, tuple[Settings, Settings]] = {  # resnet-tiny has a channel with
 }
 PERTURBED_SCALES: dict[str, tuple[Settings, Settings]] = {
     "full": ({}, {"epsilon": 0.03, "eta": 0.05, "clip": 0.5}),
-    "linear-probe": ({"eta": 0.05}, {"epsilon": 2.0**-18, "eta": 1.0, "clip": 0.01}),
+    "linear-probe": ({"eta": 0.05}, {"epsilon": 2.0**-10, "eta": 1.0, "clip": 0.01}),
     "last-3": ({"eta": 0.05}, {"last_layers": 4, "epsilon": 0.001, "eta": 0.1}),
 }
 CHOSEN: dict[tuple[str, str], tuple[Settings, Settings]] = {
