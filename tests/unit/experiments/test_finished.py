@@ -69,13 +69,13 @@ def test_a_run_knows_the_weights_that_it_starts_from(begun) -> None:
     assert len(keys) == 2, "the description of the run is the same"
 
 
-@pytest.mark.parametrize("changed", ["training/reference/prng.py", "training/reference/native/exp_log.h"])
+@pytest.mark.parametrize("changed", ["training/methods/prng.py", "training/reference/native/exp_log.h"])
 def test_the_digest_of_the_sources_changes_with_a_byte_of_the_reference(
     changed: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     package = Path(task.hil.__file__).parent
     copy = tmp_path / "hil"
-    for name in ("__init__.py", "training/reference/prng.py", "training/reference/native/exp_log.h"):
+    for name in ("__init__.py", "training/methods/prng.py", "training/reference/native/exp_log.h"):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_bytes((package / name).read_bytes())
     monkeypatch.setattr("hil.__file__", str(copy / "__init__.py"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hil.training.reference import prng
+from hil.training.methods import prng
 
 
 @dataclass(frozen=True)

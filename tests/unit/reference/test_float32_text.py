@@ -12,13 +12,13 @@ import xxhash
 
 from hil.step_digest import step_digest
 from hil.training.graph.graph import Graph
+from hil.training.methods.prng import mix32s, start_state
 from hil.training.reference.floats import F, exp32, log32
 from hil.training.reference.formats.float32.forward import values_of
 from hil.training.reference.formats.float32.loss import logits_error, losses
 from hil.training.reference.formats.float32.normal import KNOTS, moved, normal_of, normals
 from hil.training.reference.formats.float32.sums import ordered_products, ordered_sum
 from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32Reference
-from hil.training.reference.prng import mix32s, start_state
 
 from .float32_networks import network_a, network_b, samples, settings
 

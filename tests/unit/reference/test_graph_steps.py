@@ -15,12 +15,12 @@ from hil.errors import RigError
 from hil.training.graph.formats import Op
 from hil.training.graph.graph import Graph
 from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.prng import signs, start_states
 from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.loss import cross_entropy, deltas, summed
 from hil.training.reference.methods import training_loop
 from hil.training.reference.methods.poor_mans import PoorMans
 from hil.training.reference.methods.update import lowered, steps
-from hil.training.reference.prng import signs, start_states
 from reference.drawn_graphs import Builder, images
 from tests.oracle import numbers
 from tests.oracle import tflite_graph as spec

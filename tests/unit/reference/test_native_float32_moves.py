@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hil.training.methods.prng import mix32
 from hil.training.networks import build
 from hil.training.reference.floats import F
 from hil.training.reference.formats.float32 import loss
@@ -17,7 +18,6 @@ from hil.training.reference.formats.float32.forward import PIXEL_OFFSET, input_v
 from hil.training.reference.formats.float32.normal import normal_of, normals
 from hil.training.reference.native.float32.arithmetic import NativeFloat32
 from hil.training.reference.native.float32.library import Float32Library
-from hil.training.reference.prng import mix32
 
 from .drawn_floats import numbers, trained
 from .test_native_float32_layers import empty, same_bits

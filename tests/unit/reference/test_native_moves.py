@@ -7,13 +7,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hil.training.methods.prng import perturbation, signed_pool
 from hil.training.networks import build
 from hil.training.reference.arith import INT32_MAX, INT32_MIN
 from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.training.reference.formats.bfp8.loss import cross_entropy
 from hil.training.reference.native.bfp8.library import Bfp8Library
 from hil.training.reference.native.functions import array
-from hil.training.reference.prng import perturbation, signed_pool
 
 from .drawn_batches import values
 

@@ -11,7 +11,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from hil.training.reference import prng
+from hil.training.methods import prng
 
 WORDS = 87_382  # of a stream: a tensor of a million weights, more than any of the boards holds
 Generator = Callable[[int, int], np.ndarray]

@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from hil.training.reference import prng
+from hil.training.methods import prng
 from reference.drawn_noise import Stream, never_negative, of_one_number, of_one_word, quarter, without_sign
 
 pytestmark = pytest.mark.tier("nightly")  # golden digests hold the streams in the gate

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hil.training.methods import prng
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
-from hil.training.reference import prng
 from tests.oracle import numbers as plain
 
 WORD = 2**32

@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from hil.training.reference.prng import ENTRIES, perturbation, start_state, words
+from hil.training.methods.prng import ENTRIES, perturbation, start_state, words
 
 STREAMS_A_DIRECTION = 256
 BYTES = np.arange(256)

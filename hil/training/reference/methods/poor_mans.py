@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hil.training.methods.prng import signs
 from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.fast import OwnWeights
 from hil.training.reference.formats.tflite8.loss import deltas
@@ -14,7 +15,6 @@ from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.trained import DELTA_EXPONENT, TrainedLayer
 from hil.training.reference.methods.trained_graph import Samples
 from hil.training.reference.methods.zeroth_order import ZerothOrder
-from hil.training.reference.prng import signs
 
 
 class PoorMans(ZerothOrder):

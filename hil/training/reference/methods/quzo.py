@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hil.training.graph.graph import Graph
+from hil.training.methods.prng import start_state, words
 from hil.training.methods.quzo_settings import QuzoSettings
 from hil.training.methods.quzo_tensors import PARTS, QuzoTensor, trained_tensors
 from hil.training.reference.floats import F
@@ -15,7 +16,6 @@ from hil.training.reference.formats.tflite8.loss import summed
 from hil.training.reference.methods import StepOutcome
 from hil.training.reference.methods.directions import STREAMS_A_DIRECTION, direction, direction_pool
 from hil.training.reference.methods.two_sided import TwoSidedReference
-from hil.training.reference.prng import start_state, words
 
 ROUNDINGS, MOVES = 0x10000, 0x20000  # streams of a and b, and of r
 LOW = np.uint32((1 << PARTS) - 1)

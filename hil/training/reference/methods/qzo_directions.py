@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hil.training.methods.prng import mix32, words
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import LARGEST_Z
-from hil.training.reference.prng import mix32, words
 
 MOMENTUM_OF_STEP = 256  # v of a step of z
 

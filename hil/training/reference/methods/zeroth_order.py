@@ -6,10 +6,10 @@ from abc import abstractmethod
 
 import numpy as np
 
+from hil.training.methods.prng import start_states
 from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.trained import TrainedLayer
 from hil.training.reference.methods.trained_graph import TrainedGraph
-from hil.training.reference.prng import start_states
 
 LAYERS, QUERIES = 64, 128  # that a stream's number has room for
 

@@ -14,11 +14,11 @@ import numpy as np
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import ChainNode
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
+from hil.training.methods.prng import perturbation, signed_pool
 from hil.training.reference.arith import bits, clip, clip127, psto_shift
 from hil.training.reference.formats.bfp8.layers import forward, input_error
 from hil.training.reference.formats.bfp8.loss import ERROR_EXP, cross_entropy, logits_error
 from hil.training.reference.gradient import batch_gradient
-from hil.training.reference.prng import perturbation, signed_pool
 
 Tensors = Sequence[np.ndarray]  # the trained tensors, int8, input to output
 Activations = list[tuple[np.ndarray, np.ndarray]]  # values int8 [H, W, C, B] and exponents int [B], input first

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hil.training.methods.prng import mix32s, start_state
 from hil.training.reference.floats import F
-from hil.training.reference.prng import mix32s, start_state
 
 GOLDEN = np.uint32(0x9E3779B9)
 UNIT = F(2.0**-21)  # of the integers

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from hil.training.methods.prng import ENTRIES, start_state
 from hil.training.reference.native.functions import array
-from hil.training.reference.prng import ENTRIES, start_state
 
 Group = tuple[np.ndarray, np.ndarray]  # values and exponents
 
@@ -131,13 +131,13 @@ class Bfp8Library:
         return np.float32(loss.value)
 
     def signed_pool(self, seed: int, step: int, p_zero: int, r_max: int) -> np.ndarray:
-        """As `hil.training.reference.prng.signed_pool`."""
+        """As `hil.training.methods.prng.signed_pool`."""
         pool = np.empty((2 * ENTRIES, 4), np.int16)
         self._library.native_noise_pool(start_state(seed, step, 0), p_zero, r_max, pool)
         return pool
 
     def perturbation(self, pool: np.ndarray, seed: int, step: int, tensor: int, shape: tuple[int, ...]) -> np.ndarray:
-        """As `hil.training.reference.prng.perturbation`, in the shape of the tensor."""
+        """As `hil.training.methods.prng.perturbation`, in the shape of the tensor."""
         z = np.empty(shape, np.int16)
         self._library.native_noise(pool, start_state(seed, step, tensor + 1), z.size, z)
         return z

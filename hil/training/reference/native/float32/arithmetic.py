@@ -9,11 +9,11 @@ import numpy as np
 from hil.training.graph.formats import POOLS, Op, Shape
 from hil.training.graph.graph import Graph
 from hil.training.graph.node import Float32Node
+from hil.training.methods.prng import start_state
 from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.training.reference.formats.float32.backward import walk_back
 from hil.training.reference.formats.float32.forward import PIXEL_OFFSET, Own
 from hil.training.reference.native.float32.library import Float32Library
-from hil.training.reference.prng import start_state
 
 
 class NativeFloat32(Float32Arithmetic):

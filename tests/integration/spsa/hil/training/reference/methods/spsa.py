@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from hil.training.methods.prng import signs
 from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.fast import OwnWeights
 from hil.training.reference.formats.tflite8.loss import deltas, summed
@@ -13,7 +14,6 @@ from hil.training.reference.gradient import Gradient
 from hil.training.reference.methods.trained import DELTA_EXPONENT, TrainedLayer
 from hil.training.reference.methods.trained_graph import CHUNK, Samples
 from hil.training.reference.methods.zeroth_order import ZerothOrder
-from hil.training.reference.prng import signs
 
 FIRST = np.zeros(1, np.uint32)  # sample and query of the one direction of a step
 
