@@ -94,15 +94,13 @@ static int8_t finish(model_t *model, step_t *step) {
 
 /* No history, no moments; and the powers of the betas are those of no step. */
 static void begin(model_t *model) {
-    const qzo_ff_settings_t *settings = qzo_settings(model);
     model->kept[0] = model->kept[1] = 1.0f;
     for (uint8_t l = 0; l < model->file.layers; l++) {
-        const size_t n = trained_count(&model->training, graph_layer(&model->file, l));
-        if (in_set(model->training.layers, l) && settings->guide > 0) {
-            memset(model_buffer(model, QZO_GUIDE, l), 0, n * sizeof(int16_t));
+        if (plan_at(&model->plan, QZO_GUIDE, l) != PLAN_NOWHERE) {
+            memset(model_buffer(model, QZO_GUIDE, l), 0, (size_t)qzo_guide_bytes(model, l));
         }
-        if (in_set(model->training.layers, l) && settings->optimizer == OPTIMIZER_ADAMW) {
-            memset(model_buffer(model, QZO_MOMENTS, l), 0, n * sizeof(adamw_moments_t));
+        if (plan_at(&model->plan, QZO_MOMENTS, l) != PLAN_NOWHERE) {
+            memset(model_buffer(model, QZO_MOMENTS, l), 0, (size_t)qzo_moments_bytes(model, l));
         }
     }
 }

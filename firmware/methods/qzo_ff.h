@@ -1,19 +1,22 @@
 /* QZO-FF: docs/arithmetic-qzo-ff.md. What its files share. */
 #pragma once
 
+#include "arith/round_away.h"
 #include "engine/method.h"
 #include "kernels/directions.h"
-#include "kernels/updates_f32.h"
+#include "methods/moments.h"
+#include "methods/selection.h"
 #include "methods/settings.h"
 
 /* Its own buffers: a state and a sign for each direction; the pool of a step, or what a pass makes of it for a tensor;
-   and by layer the mask of a sparse update, the history of signed directions, and the moments of AdamW. */
+   and by layer the selection of a sparse update, and of what is selected, with the biases first, the history of signed
+   directions and the moments of AdamW. */
 enum { QZO_DIRECTIONS = PLAN_METHOD, QZO_NOISE };
-#define QZO_MASK PLAN_OWN
+#define QZO_SELECTION PLAN_OWN
 #define QZO_GUIDE PLAN_SUMS
 #define QZO_MOMENTS PLAN_GRADIENT
 
-enum { QZO_NOISE_BYTES = 4096, QZO_LARGEST_BIAS = 1 << 30 };
+enum { QZO_NOISE_BYTES = 4096, QZO_LARGEST_BIAS = 1 << 30, QZO_GUIDE_BITS = 16 /* of v * guide, in z */ };
 
 typedef struct {
     uint32_t state; /* of its stream, in the tensor that is walked through */
@@ -30,9 +33,10 @@ typedef struct {
     int32_t largest;      /* X, of an element while it is perturbed */
     int32_t epsilon, rho; /* in units */
     int32_t limit;        /* W, of an element at rest */
-    const uint8_t *mask;  /* NULL: all are selected */
-    int16_t *guide;       /* NULL: there is none */
-    adamw_moments_t *moments;
+    selection_t selection;
+    int16_t *guide;    /* of its selected elements; NULL: there is none */
+    uint32_t *moments; /* of the layer; NULL: there are none */
+    uint32_t behind;   /* elements of the layer that come before its own there */
 } qzo_tensor_t;
 
 extern const method_t qzo_ff;
@@ -52,10 +56,6 @@ static inline uint32_t qzo_directions(const qzo_ff_settings_t *settings) {
 
 static inline qzo_direction_t *qzo_direction(const model_t *model, uint32_t i) {
     return (qzo_direction_t *)(void *)model_s8(model, model->plan.at[QZO_DIRECTIONS]) + i;
-}
-
-static inline bool qzo_selects(const qzo_tensor_t *tensor, uint32_t i) {
-    return tensor->mask == NULL || ((uint32_t)tensor->mask[i / 8] >> i % 8 & 1u) != 0;
 }
 
 static inline int32_t qzo_element(const qzo_tensor_t *tensor, uint32_t i) {
@@ -84,7 +84,10 @@ qzo_tensor_t qzo_tensor(const model_t *model, uint8_t index);
 /* eta of a step. */
 float qzo_rate(const qzo_ff_settings_t *settings, uint32_t step);
 
-/* qzo_ff_demand.c: the buffers of docs/memory.md. */
+/* qzo_ff_demand.c: the buffers of docs/memory.md; and bytes of the history and of the moments of a trained layer, 0
+   where there are none. */
+uint64_t qzo_guide_bytes(const model_t *model, uint8_t l);
+uint64_t qzo_moments_bytes(const model_t *model, uint8_t l);
 void qzo_stand(plan_t *plan, const model_t *model);
 void qzo_demand(placing_t *placing, const model_t *model, start_t start);
 
@@ -102,9 +105,41 @@ typedef struct {
 /* Begin with the directions first..first + count - 1, in a pool that is made anew. */
 qzo_walk_t qzo_walk(const model_t *model, const qzo_tensor_t *tensor, uint32_t step, uint32_t first, uint32_t count);
 
-/* The sum, over the walk's directions, of sign times z; without signs of z, for one direction. Groups are asked for
-   one after the other. */
-void qzo_signed_sums(const qzo_walk_t *walk, uint32_t group, int32_t sum[4]);
+/* Come to a group, to one after the other. */
+static inline void qzo_enter(const qzo_walk_t *walk, uint32_t group) {
+    for (uint32_t d = walk->first; group % NOISE_GROUPS == 0 && d < walk->first + walk->count; d++) {
+        qzo_direction_t *of = qzo_direction(walk->model, d);
+        of->state = xorshift32(of->state);
+    }
+}
+
+/* Whether a selected element is of a group. */
+static inline bool qzo_is_in(const selected_t *one, uint32_t group) {
+    return one->place / 4 == group;
+}
+
+/* What the momentum adds to every draw of the selected elements of a group, of which `next` is the first. It is handed
+   over as a copy, and only in a sparse update: so a walk keeps its own in registers. */
+void qzo_lead_of_selected(const qzo_walk_t *walk, uint32_t group, selected_t next, int32_t lead[4]);
+static inline int32_t qzo_lead_of(const qzo_walk_t *walk, uint32_t rank) {
+    return round_away(walk->tensor->guide[rank] * walk->guide, QZO_GUIDE_BITS);
+}
+static inline void qzo_lead(const qzo_walk_t *walk, uint32_t group, const selected_t *next, int32_t lead[4]) {
+    lead[0] = lead[1] = lead[2] = lead[3] = 0;
+    if (walk->guide == 0) {
+        return;
+    }
+    if (walk->tensor->selection.code != NULL) {
+        qzo_lead_of_selected(walk, group, *next, lead);
+        return;
+    }
+    for (uint32_t i = 0; i < 4 && 4 * group + i < walk->tensor->n; i++) {
+        lead[i] = qzo_lead_of(walk, 4 * group + i);
+    }
+}
+
+/* The sum, over the walk's directions, of sign times z, of the elements of the group that was entered. */
+void qzo_signed_sums(const qzo_walk_t *walk, uint32_t group, const int32_t lead[4], int32_t sum[4]);
 
 /* Move the elements of a tensor by k * d(z) + r * R(rho_q * z, 5) along a direction; or those of all. */
 void qzo_move_tensor(const model_t *model, const qzo_tensor_t *tensor, uint32_t step, uint32_t direction, int32_t k,
@@ -120,8 +155,14 @@ const int8_t *qzo_table(const qzo_ff_settings_t *settings);
 /* qzo_ff_mask.c: which weights a sparse update selects, section 7. */
 void qzo_select(const model_t *model);
 
-/* The bits of a tensor's weights, in a mask of zeros. */
-void qzo_select_tensor(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint8_t *mask);
+/* How many weights of a tensor of `n` are selected, whatever they are; of `threshold` as many as there are. */
+uint32_t qzo_selected(const qzo_ff_settings_t *settings, uint8_t index, uint32_t n);
+
+/* Whether the gaps between selected weights are kept, not a bit for each weight: where these are larger. */
+bool qzo_keeps_gaps(const qzo_ff_settings_t *settings);
+
+/* The selection of a tensor's weights. */
+void qzo_select_tensor(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint8_t *code);
 
 /* Whether `threshold` selects a weight of the tensor. */
 bool qzo_threshold_selects(const qzo_ff_settings_t *settings, float unit, const int16_t *weights, uint32_t n);

@@ -1,10 +1,8 @@
-#include "arith/round_away.h"
 #include "methods/qzo_ff.h"
 
 enum {
     LARGEST_Z = 127,
-    Z_BITS = 5,     /* z stands for z / 32 */
-    GUIDE_BITS = 16 /* of v * guide, in z */
+    Z_BITS = 5 /* z stands for z / 32 */
 };
 
 const int8_t *qzo_table(const qzo_ff_settings_t *settings) {
@@ -38,14 +36,10 @@ qzo_walk_t qzo_walk(const model_t *model, const qzo_tensor_t *tensor, uint32_t s
                         .count = count};
 }
 
-/* z of the elements of a group that exist, along one direction. */
+/* z of the elements of a group, along one direction. */
 static void draw_group(const qzo_walk_t *walk, uint32_t group, uint32_t direction, const int32_t lead[4],
                        int32_t z[4]) {
-    qzo_direction_t *of = qzo_direction(walk->model, direction);
-    if (group % NOISE_GROUPS == 0) {
-        of->state = xorshift32(of->state);
-    }
-    const uint32_t field = noise_field(of->state, group % NOISE_GROUPS);
+    const uint32_t field = noise_field(qzo_direction(walk->model, direction)->state, group % NOISE_GROUPS);
     const int8_t *entry = walk->pool[field % NOISE_ENTRIES];
     for (uint32_t i = 0; i < 4; i++) {
         const int32_t drawn = (field < NOISE_ENTRIES ? entry[i] : -entry[i]) + lead[i];
@@ -53,18 +47,14 @@ static void draw_group(const qzo_walk_t *walk, uint32_t group, uint32_t directio
     }
 }
 
-/* What the momentum adds to every draw. */
-static void lead_of(const qzo_walk_t *walk, uint32_t group, int32_t lead[4]) {
-    const qzo_tensor_t *tensor = walk->tensor;
-    for (uint32_t i = 0; i < 4; i++) {
-        const bool guided = walk->guide > 0 && 4 * group + i < tensor->n;
-        lead[i] = guided ? round_away(tensor->guide[4 * group + i] * walk->guide, GUIDE_BITS) : 0;
+void qzo_lead_of_selected(const qzo_walk_t *walk, uint32_t group, selected_t next, int32_t lead[4]) {
+    for (; qzo_is_in(&next, group); selected_next(&next)) {
+        lead[next.place % 4] = qzo_lead_of(walk, next.rank);
     }
 }
 
-void qzo_signed_sums(const qzo_walk_t *walk, uint32_t group, int32_t sum[4]) {
-    int32_t lead[4], z[4];
-    lead_of(walk, group, lead);
+void qzo_signed_sums(const qzo_walk_t *walk, uint32_t group, const int32_t lead[4], int32_t sum[4]) {
+    int32_t z[4];
     sum[0] = sum[1] = sum[2] = sum[3] = 0;
     for (uint32_t d = walk->first; d < walk->first + walk->count; d++) {
         const int32_t sign = qzo_direction(walk->model, d)->sign;
@@ -87,14 +77,18 @@ static inline int32_t move_of(const move_t *move, int32_t z) {
 /* Element by element. */
 static void move_each(const qzo_walk_t *walk, const move_t *move) {
     const qzo_tensor_t *tensor = walk->tensor;
+    selected_t next = selected_first(&tensor->selection);
     for (uint32_t group = 0; 4 * group < tensor->n; group++) {
         int32_t lead[4], z[4];
-        lead_of(walk, group, lead);
+        qzo_enter(walk, group);
+        if (!qzo_is_in(&next, group)) {
+            continue;
+        }
+        qzo_lead(walk, group, &next, lead);
         draw_group(walk, group, walk->first, lead, z);
-        for (uint32_t i = 4 * group; i < tensor->n && i < 4 * group + 4; i++) {
-            if (qzo_selects(tensor, i)) {
-                qzo_put(tensor, i, qzo_element(tensor, i) + move_of(move, z[i % 4]));
-            }
+        for (; qzo_is_in(&next, group); selected_next(&next)) {
+            const uint32_t i = next.place;
+            qzo_put(tensor, i, qzo_element(tensor, i) + move_of(move, z[i % 4]));
         }
     }
 }
@@ -119,7 +113,7 @@ void qzo_move_tensor(const model_t *model, const qzo_tensor_t *tensor, uint32_t 
                      int32_t r) {
     const move_t move = {.epsilon = tensor->epsilon, .rho = tensor->rho, .k = k, .r = r};
     const bool guided = guide_of(qzo_settings(model), step) > 0;
-    if (tensor->weights != NULL && tensor->mask == NULL && !guided) {
+    if (tensor->weights != NULL && tensor->selection.code == NULL && !guided) {
         move_all(model, tensor, step, direction, &move);
     } else {
         const qzo_walk_t walk = qzo_walk(model, tensor, step, direction, 1);

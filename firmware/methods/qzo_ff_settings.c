@@ -54,20 +54,21 @@ qzo_tensor_t qzo_tensor(const model_t *model, uint8_t index) {
     const uint8_t l = trained.layer;
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const bool weights = trained.kind == TENSOR_WEIGHTS;
-    const uint32_t behind = weights ? 0 : graph_weight_count(layer); /* elements of the layer before */
     qzo_tensor_t tensor = qzo_units(settings, &model->file, l, weights);
     tensor.index = index;
     tensor.n = weights ? graph_weight_count(layer) : graph_channels(layer);
     tensor.weights = weights ? (int16_t *)(void *)trained.bytes : NULL;
     tensor.biases = weights ? NULL : (int32_t *)(void *)trained.bytes;
+    tensor.behind = weights ? trained_biases(&model->training, layer) : 0;
+    tensor.selection = (selection_t){.n = tensor.n, .gaps = qzo_keeps_gaps(settings)};
     if (settings->sparse != SPARSE_OFF && weights) {
-        tensor.mask = (const uint8_t *)model_buffer(model, QZO_MASK, l);
+        tensor.selection.code = (const uint8_t *)model_buffer(model, QZO_SELECTION, l);
     }
     if (settings->guide > 0) {
-        tensor.guide = (int16_t *)(void *)model_buffer(model, QZO_GUIDE, l) + behind;
+        tensor.guide = (int16_t *)(void *)model_buffer(model, QZO_GUIDE, l) + tensor.behind;
     }
     if (settings->optimizer == OPTIMIZER_ADAMW) {
-        tensor.moments = (adamw_moments_t *)(void *)model_buffer(model, QZO_MOMENTS, l) + behind;
+        tensor.moments = (uint32_t *)(void *)model_buffer(model, QZO_MOMENTS, l);
     }
     return tensor;
 }

@@ -43,36 +43,44 @@ static int32_t plain_step(const update_t *update, int32_t g) {
 }
 
 /* In units. */
-static int32_t moments_step(const update_t *update, uint32_t i, int32_t g) {
+static int32_t moments_step(const update_t *update, uint32_t rank, int32_t g) {
+    const qzo_tensor_t *tensor = update->tensor;
     const float h = (float)g * update->step;
-    adamw_moments_t *moments = &update->tensor->moments[i];
-    const float y = adamw_step(update->adamw, h, &moments->first, &moments->second) / update->tensor->unit;
+    adamw_moments_t moments = moments_at(tensor->moments, tensor->behind + rank);
+    const float y = adamw_step(update->adamw, h, &moments.first, &moments.second) / tensor->unit;
+    moments_put(tensor->moments, tensor->behind + rank, moments);
     return float32_to_integer(y > HELD ? HELD : y < -HELD ? -HELD : y);
 }
 
-static void update_element(const update_t *update, uint32_t i, int32_t g) {
+static void update_element(const update_t *update, uint32_t i, uint32_t rank, int32_t g) {
     const qzo_tensor_t *tensor = update->tensor;
-    const int32_t step = update->adamw != NULL ? moments_step(update, i, g) : plain_step(update, g);
+    const int32_t step = update->adamw != NULL ? moments_step(update, rank, g) : plain_step(update, g);
     /* Both are 2^30 at most: their difference is held where it would leave int32. */
     qzo_put(tensor, i, clip(add_sat32(qzo_element(tensor, i), -step), tensor->limit));
     if (tensor->guide != NULL) {
-        const int32_t v = tensor->guide[i];
+        const int32_t v = tensor->guide[rank];
         const int32_t change = round_away((GUIDE_STEP * g - v) * update->settings->smoothing, SHARE_BITS);
-        tensor->guide[i] = (int16_t)(v + change);
+        tensor->guide[rank] = (int16_t)(v + change);
     }
 }
 
-/* Element by element, from all directions. */
+/* Selected element by element, from all directions. */
 static void update_each(const model_t *model, const update_t *update, uint32_t step) {
     const qzo_tensor_t *tensor = update->tensor;
     const qzo_walk_t walk = qzo_walk(model, tensor, step, 0, update->settings->directions);
+    selected_t next = selected_first(&tensor->selection);
     for (uint32_t group = 0; 4 * group < tensor->n; group++) {
-        int32_t sum[4];
-        qzo_signed_sums(&walk, group, sum);
-        for (uint32_t i = 4 * group; i < tensor->n && i < 4 * group + 4; i++) {
-            if (qzo_selects(tensor, i)) {
-                update_element(update, i, gradient_of(update->settings, update->reciprocal, sum[i % 4]));
-            }
+        int32_t lead[4], sum[4];
+        qzo_enter(&walk, group);
+        if (!qzo_is_in(&next, group)) {
+            continue;
+        }
+        qzo_lead(&walk, group, &next, lead);
+        qzo_signed_sums(&walk, group, lead, sum);
+        for (; qzo_is_in(&next, group); selected_next(&next)) {
+            const uint32_t i = next.place;
+            const int32_t g = gradient_of(update->settings, update->reciprocal, sum[i % 4]);
+            update_element(update, i, next.rank, g);
         }
     }
 }
@@ -81,15 +89,24 @@ static void update_each(const model_t *model, const update_t *update, uint32_t s
 static float normalised_step(const model_t *model, const qzo_tensor_t *tensor, uint32_t step) {
     const qzo_ff_settings_t *settings = qzo_settings(model);
     const qzo_walk_t walk = qzo_walk(model, tensor, step, 0, settings->directions);
+    selected_t next = selected_first(&tensor->selection);
     const uint32_t reciprocal = reciprocal_of(settings);
     uint64_t weights = 0, gradients = 0;
+    for (uint32_t i = 0; i < tensor->n; i++) {
+        const int32_t w = tensor->weights[i];
+        weights += (uint32_t)(w * w);
+    }
     for (uint32_t group = 0; 4 * group < tensor->n; group++) {
-        int32_t sum[4];
-        qzo_signed_sums(&walk, group, sum);
-        for (uint32_t i = 4 * group; i < tensor->n && i < 4 * group + 4; i++) {
-            const int32_t w = tensor->weights[i], g = gradient_of(settings, reciprocal, sum[i % 4]);
-            weights += (uint32_t)(w * w);
-            gradients += qzo_selects(tensor, i) ? (uint32_t)(g * g) : 0;
+        int32_t lead[4], sum[4];
+        qzo_enter(&walk, group);
+        if (!qzo_is_in(&next, group)) {
+            continue;
+        }
+        qzo_lead(&walk, group, &next, lead);
+        qzo_signed_sums(&walk, group, lead, sum);
+        for (; qzo_is_in(&next, group); selected_next(&next)) {
+            const int32_t g = gradient_of(settings, reciprocal, sum[next.place % 4]);
+            gradients += (uint32_t)(g * g);
         }
     }
     if (weights == 0 || gradients == 0) {
@@ -155,8 +172,8 @@ static bool update_at_once(const model_t *model, const qzo_tensor_t *tensor, uin
 
 /* Whether the weights of a tensor may be taken back with their update. */
 static bool may_be_at_once(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor) {
-    return tensor->weights != NULL && tensor->mask == NULL && tensor->guide == NULL && settings->directions == 1 &&
-           settings->optimizer == OPTIMIZER_PLAIN && settings->normalise == 0;
+    return tensor->weights != NULL && tensor->selection.code == NULL && tensor->guide == NULL &&
+           settings->directions == 1 && settings->optimizer == OPTIMIZER_PLAIN && settings->normalise == 0;
 }
 
 void qzo_update(model_t *model, uint32_t step) {

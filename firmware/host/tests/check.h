@@ -81,6 +81,7 @@ void test_w16a8(void);
 void test_w16a8_file(void);
 void test_qzo_ff(void);
 void test_qzo_numbers(void);
+void test_selection(void);
 void test_qzo_steps(void);
 void test_qzo_settings(void);
 void test_quzo(void);

@@ -98,6 +98,7 @@ int main(void) {
         {"w16a8 file", test_w16a8_file},
         {"qzo-ff", test_qzo_ff},
         {"qzo-ff numbers", test_qzo_numbers},
+        {"selections and moments", test_selection},
         {"qzo-ff steps", test_qzo_steps},
         {"qzo-ff settings", test_qzo_settings},
         {"quzo", test_quzo},

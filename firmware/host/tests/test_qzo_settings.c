@@ -87,7 +87,7 @@ static void test_memory(void) {
     settings.optimizer = OPTIMIZER_ADAMW;
     settings.train_bias = 1;
     qzo_configure(&bench, &settings);
-    CHECK(bench.planned == 24 + 16 + 16 + 8 + 8 + 8 + 32 + 8 + 8 + 32 + 16 + 120 + 64 + 4096, "all: %u", bench.planned);
+    CHECK(bench.planned == 24 + 16 + 16 + 8 + 8 + 8 + 32 + 8 + 8 + 8 + 8 + 32 + 24 + 4096, "all: %u", bench.planned);
     qzo_bench_free(&bench);
 }
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from hil.training.graph.plan import up
 from hil.training.methods.forward_plan import ForwardPlan
+from hil.training.methods.qzo_ff_selection import moments_bytes, selected, selection_bytes
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import QzoFfTensor, trained_tensors
 
@@ -51,13 +52,23 @@ class QzoFfPlan(ForwardPlan):
         return 2 * self.settings.draws
 
     def kept_bytes(self) -> Iterator[tuple[str, int]]:
-        """Yield name and bytes of masks, momenta and moments."""
-        graph, settings = self.network, self.settings
-        layers = {index: graph.layers[index] for index in settings.trained(graph)}
-        elements = {index: layer.weight_count + layer.channels * settings.train_bias for index, layer in layers.items()}
+        """Yield name and bytes of masks, and of momenta and moments of what is selected."""
+        settings, counts = self.settings, self.selected
+        layers = {index: self.network.layers[index] for index in counts}
+        elements = {index: counts[index] + layer.channels * settings.train_bias for index, layer in layers.items()}
         if settings.sparse != "off":
-            yield from ((f"mask[{index}]", (layer.weight_count + 7) // 8) for index, layer in layers.items())
+            for index, layer in layers.items():
+                yield f"mask[{index}]", selection_bytes(settings, counts[index], layer.weight_count)
         if settings.guide:
-            yield from ((f"guide[{index}]", 2 * count) for index, count in elements.items())
+            yield from ((f"guide[{index}]", 2 * count) for index, count in elements.items() if count)
         if settings.optimizer == "adamw":
-            yield from ((f"moments[{index}]", 8 * count) for index, count in elements.items())
+            yield from ((f"moments[{index}]", moments_bytes(count)) for index, count in elements.items() if count)
+
+    @cached_property
+    def selected(self) -> dict[int, int]:
+        """For how many weights of each trained layer there is room, by index."""
+        graph, settings = self.network, self.settings
+        return {
+            index: selected(settings, place * (1 + settings.train_bias), graph.layers[index].weight_count)
+            for place, index in enumerate(settings.trained(graph))
+        }

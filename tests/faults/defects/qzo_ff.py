@@ -25,5 +25,5 @@ QZO_FF_ROWS = (
     _row("constant: both moments are weighed by the first beta", "adamw", "methods/qzo_ff_update.c", ".weigh2 = 1.0f - model->kept[1],", ".weigh2 = 1.0f - model->kept[0],", LOSSES),
     _row("sparsity: all weights as large as the last one are selected", "sparse", "methods/qzo_ff_mask.c", "equal -= size == (uint32_t)least;", "equal -= 0;", LOSSES),
     _row("sparsity: the mask is selected anew in each step", "sparse", "methods/qzo_ff.c", "if (step->step == settings->first_step) {", "if (step->step >= settings->first_step) {", LOSSES),
-    _row("scale: the norm of a gradient counts masked weights", "enhanced", "methods/qzo_ff_update.c", "gradients += qzo_selects(tensor, i) ? (uint32_t)(g * g) : 0;", "gradients += (uint32_t)(g * g);", LOSSES),
+    _row("scale: the norm of a gradient counts masked weights", "enhanced", "methods/qzo_ff_update.c", "const int32_t g = gradient_of(settings, reciprocal, sum[next.place % 4]);\n            gradients += (uint32_t)(g * g);", "for (uint32_t i = 0; i < 4; i++) {\n                const int32_t g = gradient_of(settings, reciprocal, sum[i]);\n                gradients += (uint32_t)(g * g);\n            }", LOSSES),
 )  # fmt: skip

@@ -74,7 +74,7 @@ def test_memory_of_every_buffer() -> None:
     plan = method.plan.memory(4)
     assert [(buffer.name, buffer.size) for buffer in plan.standing] == [
         ("theta[6]", 1680), ("beta[6]", 40), ("labels", 8), ("samples", 4 * 784), ("directions", 32),
-        ("mask[6]", 112), ("guide[6]", 1704), ("moments[6]", 6800),
+        ("mask[6]", 96), ("guide[6]", 192), ("moments[6]", 752),  # 85 weights are selected: 85 + 3 + 1 bytes
     ]  # fmt: skip
     ((_, placed),) = plan.starts
     sizes = {buffer.name: (buffer.size, buffer.first, buffer.last) for buffer in placed}
@@ -85,6 +85,46 @@ def test_memory_of_every_buffer() -> None:
     assert "work[1]" not in sizes
     assert method.plan.places(plan) == (0, 1680)
     assert method.plan.slots()[-1] == "perturb, update" and len(method.plan.slots()) == 9
+
+
+def kept(**settings: Any) -> int:
+    """Return the bytes that settings of LeNet-5 need beyond training without a sparse update, the file in RAM."""
+    return on(**settings).plan.memory(1).total - on().plan.memory(1).total
+
+
+@pytest.mark.parametrize("sparse", ["top", "random"])
+@pytest.mark.parametrize("keep", [1, 16, 26, 30, 31, 128, 255])
+def test_a_sparse_update_has_a_state_of_what_it_selects_only(sparse: str, keep: int) -> None:
+    method, weights = on(sparse=sparse, keep=keep), 107_550
+    tensors, most = method.plan.selected, 5 * 7  # 7 of rounding for each buffer
+    count = sum(tensors.values())
+    assert count == pytest.approx(weights * keep / 256, rel=0.2)
+    assert kept(sparse=sparse, keep=keep) <= min(count + weights // 255, weights // 8) + most + 5
+    assert kept(sparse=sparse, keep=keep, guide=128) <= 2 * count + kept(sparse=sparse, keep=keep) + most
+    assert kept(sparse=sparse, keep=keep, optimizer="adamw") <= 8 * count + kept(sparse=sparse, keep=keep) + most
+
+
+def test_the_selection_of_random_is_that_of_the_reference() -> None:
+    for train_bias in (0, 1):
+        method = on(sparse="random", keep=5, seed=77, train_bias=train_bias, batch=2)
+        reference = reference_of(method)
+        reference.step(np.zeros((2, 28, 28), np.uint8), np.array([3, 7]))
+        masks = [mask for name, mask in reference.state().items() if name.startswith("mask")]
+        assert [int(mask.sum()) for mask in masks] == list(method.plan.selected.values())
+
+
+def test_adamw_of_a_sparse_update_needs_hardly_more_than_inference() -> None:
+    """LeNet-5, the file in RAM: weights and scratch, a 256th and a 16th of the weights, and all of them."""
+    inference = on().plan.memory(1).total
+    assert kept(sparse="top", keep=1, optimizer="adamw") <= 0.02 * inference
+    assert kept(sparse="top", keep=16, optimizer="adamw") <= 0.27 * inference
+    assert kept(optimizer="adamw") > 3.7 * inference
+
+
+def test_adamw_of_three_layers_fits_the_largest_arena() -> None:
+    """As in table 5: the weights need 1,050,000 bytes with moments of 8, the arena has 1,048,576."""
+    settings = {"last_layers": 3, "optimizer": "adamw", "directions": 3}
+    assert does_not_fit(TrialSpec("stm32h7b3", "full", LENET, "qzo-ff", slots=1, evaluate=0, settings=settings)) is None
 
 
 def test_passes_and_work() -> None:

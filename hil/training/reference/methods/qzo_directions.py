@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.training.methods.prng import mix32, words
+from hil.training.methods.qzo_ff_selection import drawn, top_count
 from hil.training.methods.qzo_ff_settings import QzoFfSettings
 from hil.training.methods.qzo_ff_tensors import LARGEST_Z
 
@@ -74,13 +74,10 @@ def mask_of(magnitudes: np.ndarray, settings: QzoFfSettings, tensor: int, thresh
     """
     size = len(magnitudes)
     if settings.sparse == "top":
-        count = max(1, (size * settings.keep + 128) // 256)
-        largest = np.argsort(-magnitudes, kind="stable")[:count]  # of equal ones those that come first
+        largest = np.argsort(-magnitudes, kind="stable")[: top_count(size, settings.keep)]  # of equal ones the first
         selected = np.zeros(size, bool)
         selected[largest] = True
         return selected
     if settings.sparse == "random":
-        state = mix32(mix32(settings.seed) ^ (0x27D4EB2F * (tensor + 1) & 0xFFFFFFFF)) or 0x6D2B79F5
-        drawn = words(state, -(-size // 4)).astype("<u4").view(np.uint8)[:size]
-        return drawn < settings.keep
+        return drawn(settings, tensor, size)
     return magnitudes >= threshold
