@@ -105,9 +105,13 @@ typedef struct {
 /* Begin with the directions first..first + count - 1, in a pool that is made anew. */
 qzo_walk_t qzo_walk(const model_t *model, const qzo_tensor_t *tensor, uint32_t step, uint32_t first, uint32_t count);
 
-/* Come to a group, to one after the other. */
-static inline void qzo_enter(const qzo_walk_t *walk, uint32_t group) {
-    for (uint32_t d = walk->first; group % NOISE_GROUPS == 0 && d < walk->first + walk->count; d++) {
+/* Come to one group after the other. `turn` is its place among those of a word of the streams: counted, because a core
+   without a division takes longer to divide than to pass over a group. */
+static inline uint32_t qzo_next_turn(uint32_t turn) {
+    return turn + 1 < NOISE_GROUPS ? turn + 1 : 0;
+}
+static inline void qzo_enter(const qzo_walk_t *walk, uint32_t turn) {
+    for (uint32_t d = walk->first; turn == 0 && d < walk->first + walk->count; d++) {
         qzo_direction_t *of = qzo_direction(walk->model, d);
         of->state = xorshift32(of->state);
     }
@@ -139,7 +143,7 @@ static inline void qzo_lead(const qzo_walk_t *walk, uint32_t group, const select
 }
 
 /* The sum, over the walk's directions, of sign times z, of the elements of the group that was entered. */
-void qzo_signed_sums(const qzo_walk_t *walk, uint32_t group, const int32_t lead[4], int32_t sum[4]);
+void qzo_signed_sums(const qzo_walk_t *walk, uint32_t turn, const int32_t lead[4], int32_t sum[4]);
 
 /* Move the elements of a tensor by k * d(z) + r * R(rho_q * z, 5) along a direction; or those of all. */
 void qzo_move_tensor(const model_t *model, const qzo_tensor_t *tensor, uint32_t step, uint32_t direction, int32_t k,

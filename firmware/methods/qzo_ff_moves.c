@@ -37,9 +37,8 @@ qzo_walk_t qzo_walk(const model_t *model, const qzo_tensor_t *tensor, uint32_t s
 }
 
 /* z of the elements of a group, along one direction. */
-static void draw_group(const qzo_walk_t *walk, uint32_t group, uint32_t direction, const int32_t lead[4],
-                       int32_t z[4]) {
-    const uint32_t field = noise_field(qzo_direction(walk->model, direction)->state, group % NOISE_GROUPS);
+static void draw_group(const qzo_walk_t *walk, uint32_t turn, uint32_t direction, const int32_t lead[4], int32_t z[4]) {
+    const uint32_t field = noise_field(qzo_direction(walk->model, direction)->state, turn);
     const int8_t *entry = walk->pool[field % NOISE_ENTRIES];
     for (uint32_t i = 0; i < 4; i++) {
         const int32_t drawn = (field < NOISE_ENTRIES ? entry[i] : -entry[i]) + lead[i];
@@ -53,12 +52,12 @@ void qzo_lead_of_selected(const qzo_walk_t *walk, uint32_t group, selected_t nex
     }
 }
 
-void qzo_signed_sums(const qzo_walk_t *walk, uint32_t group, const int32_t lead[4], int32_t sum[4]) {
+void qzo_signed_sums(const qzo_walk_t *walk, uint32_t turn, const int32_t lead[4], int32_t sum[4]) {
     int32_t z[4];
     sum[0] = sum[1] = sum[2] = sum[3] = 0;
     for (uint32_t d = walk->first; d < walk->first + walk->count; d++) {
         const int32_t sign = qzo_direction(walk->model, d)->sign;
-        draw_group(walk, group, d, lead, z);
+        draw_group(walk, turn, d, lead, z);
         for (uint32_t i = 0; i < 4; i++) {
             sum[i] += sign * z[i];
         }
@@ -78,14 +77,14 @@ static inline int32_t move_of(const move_t *move, int32_t z) {
 static void move_each(const qzo_walk_t *walk, const move_t *move) {
     const qzo_tensor_t *tensor = walk->tensor;
     selected_t next = selected_first(&tensor->selection);
-    for (uint32_t group = 0; 4 * group < tensor->n; group++) {
+    for (uint32_t group = 0, turn = 0; 4 * group < tensor->n; group++, turn = qzo_next_turn(turn)) {
         int32_t lead[4], z[4];
-        qzo_enter(walk, group);
+        qzo_enter(walk, turn);
         if (!qzo_is_in(&next, group)) {
             continue;
         }
         qzo_lead(walk, group, &next, lead);
-        draw_group(walk, group, walk->first, lead, z);
+        draw_group(walk, turn, walk->first, lead, z);
         for (; qzo_is_in(&next, group); selected_next(&next)) {
             const uint32_t i = next.place;
             qzo_put(tensor, i, qzo_element(tensor, i) + move_of(move, z[i % 4]));

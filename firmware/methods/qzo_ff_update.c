@@ -69,14 +69,14 @@ static void update_each(const model_t *model, const update_t *update, uint32_t s
     const qzo_tensor_t *tensor = update->tensor;
     const qzo_walk_t walk = qzo_walk(model, tensor, step, 0, update->settings->directions);
     selected_t next = selected_first(&tensor->selection);
-    for (uint32_t group = 0; 4 * group < tensor->n; group++) {
+    for (uint32_t group = 0, turn = 0; 4 * group < tensor->n; group++, turn = qzo_next_turn(turn)) {
         int32_t lead[4], sum[4];
-        qzo_enter(&walk, group);
+        qzo_enter(&walk, turn);
         if (!qzo_is_in(&next, group)) {
             continue;
         }
         qzo_lead(&walk, group, &next, lead);
-        qzo_signed_sums(&walk, group, lead, sum);
+        qzo_signed_sums(&walk, turn, lead, sum);
         for (; qzo_is_in(&next, group); selected_next(&next)) {
             const uint32_t i = next.place;
             const int32_t g = gradient_of(update->settings, update->reciprocal, sum[i % 4]);
@@ -96,14 +96,14 @@ static float normalised_step(const model_t *model, const qzo_tensor_t *tensor, u
         const int32_t w = tensor->weights[i];
         weights += (uint32_t)(w * w);
     }
-    for (uint32_t group = 0; 4 * group < tensor->n; group++) {
+    for (uint32_t group = 0, turn = 0; 4 * group < tensor->n; group++, turn = qzo_next_turn(turn)) {
         int32_t lead[4], sum[4];
-        qzo_enter(&walk, group);
+        qzo_enter(&walk, turn);
         if (!qzo_is_in(&next, group)) {
             continue;
         }
         qzo_lead(&walk, group, &next, lead);
-        qzo_signed_sums(&walk, group, lead, sum);
+        qzo_signed_sums(&walk, turn, lead, sum);
         for (; qzo_is_in(&next, group); selected_next(&next)) {
             const int32_t g = gradient_of(settings, reciprocal, sum[next.place % 4]);
             gradients += (uint32_t)(g * g);
