@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from hil.bool_bytes import wrong_bool
 from hil.comparison.drift import Drift
 from hil.comparison.forms import Forms, KnownTensor
 from hil.comparison.measure import measure
 from hil.comparison.recordings import Recorded
 from hil.comparison.result import Difference, FormDifference, Summary, ValueDifference, agreement, value_difference
-from hil.comparison.tensors import OF_DEVICE, Reference, StepTensor, in_one_dtype, tensors_of
+from hil.comparison.tensors import OF_DEVICE, Reference, StepTensor, in_one_dtype, tensors_of, true_values
 from hil.comparison.tolerance import Tolerance, Tolerances, tolerances
 from hil.errors import DeviceFault, RigError, close_matches, message_of, shown, verdict_word
 
@@ -192,7 +193,13 @@ class Comparison:
         given = _named(tensors, at, "the test, for the device,")
         # Copies: the reference may write into the arrays of the test, and what came from the device is compared.
         ours = {tensor: StepTensor(one.array.copy(), one.typed) for tensor, one in given.items()}
-        theirs = _named(self._asked(index), at, "the reference")
+        asked = self._asked(index)
+        if asked is tensors:
+            raise RigError(
+                f"{at}the reference gave the dictionary of the test itself, so that nothing is compared: let it give "
+                "one of its own."
+            )
+        theirs = _named(asked, at, "the reference")
         self._forms.check_names(self._place, index, set(ours), set(theirs), partial)
         # All forms, and the reference, before any value: a wrong reference is never the fault of the device.
         pairs = {
@@ -205,6 +212,7 @@ class Comparison:
             self._seen(index, {tensor: device for tensor, (device, _, _) in pairs.items()})
         first = None
         for tensor, (device, reference, known) in pairs.items():
+            device, reference = true_values(ours[tensor], theirs[tensor], (device, reference))
             errors = measure(device, reference, known.tolerance)
             known.count(errors)
             self.drift.add(index, tensor, errors)
@@ -222,7 +230,9 @@ class Comparison:
             raise DeviceFault(str(error)) from error
         except OF_DEVICE:
             raise  # the reference may be another device, which failed, or its bench did
-        except Exception as error:
+        except BaseException as error:
+            if not _says_failure(error):
+                raise
             if isinstance(error, StopIteration) and isinstance(error.value, RigError):
                 raise error.value from error  # of next(dut.lines(...)): how the program ended
             kind = "" if isinstance(error, RigError) else f"{type(error).__name__}: "
@@ -244,11 +254,15 @@ class Comparison:
                 f"{here}: the reference has NaN in {missing:,} of {reference.size:,} elements, "
                 "with which nothing can be compared: correct the reference."
             )
+        if wrong := wrong_bool(reference):
+            raise RigError(f"{here}: the reference has {wrong}: correct the reference.")
         if given.is_same(theirs):
             raise RigError(
                 f"{here}: device and reference are the same object or memory, so that nothing is compared: "
                 "give the reference a value of its own."
             )
+        if wrong := wrong_bool(device):
+            raise DeviceFault(f"{here}: the device has {wrong}.")
         return device, reference, known
 
     def why_not(self) -> RigError | None:
@@ -274,6 +288,14 @@ class Comparison:
         return None
 
 
+def _says_failure(error: BaseException) -> bool:
+    """Return whether an error of a reference says that it failed: not that the test is left out or interrupted.
+
+    `pytest.fail` raises no `Exception`, and is known by its name: the comparison works without pytest.
+    """
+    return isinstance(error, (Exception, SystemExit)) or type(error).__name__ == "Failed"
+
+
 def _named(values: object, at: str, whose: str) -> dict[str, StepTensor]:
     """Return the tensors of one side; `at` begins the sentences."""
     try:
@@ -282,5 +304,7 @@ def _named(values: object, at: str, whose: str) -> dict[str, StepTensor]:
         raise
     except RigError as error:
         raise RigError(f"{at}{error}") from error
-    except Exception as error:  # the mapping may be a user's own, which raises anything
+    except BaseException as error:  # the mapping may be a user's own, which raises anything
+        if not _says_failure(error):
+            raise
         raise RigError(f"{at}{whose} gave a dictionary that cannot be read ({message_of(error)}).") from error

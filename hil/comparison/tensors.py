@@ -12,6 +12,7 @@ from hil.errors import Blocked, DeviceFault, RigError, message_of, shown
 
 OF_DEVICE = (Blocked, DeviceFault)  # errors that stay what they are, whoever asks a device for its values
 DTYPES = frozenset(np.dtype(letter) for letter in "?bBhHiIlLqQefd")  # bool, int8 to uint64, float16 to float64
+NUMBERS = frozenset({int, float, bool, np.bool_})  # types of which one object may stand at several places
 
 
 @runtime_checkable
@@ -37,17 +38,16 @@ class StepTensor:
     Attributes:
         array: in native byte order, with one of `DTYPES`.
         typed: whether the value had a dtype of its own. Python numbers and lists of them have none.
-        scalar: the value itself, if it is a number of NumPy, whose array has memory of its own; else None.
+        given: the value itself, whose array may have memory of its own; None of a copy.
     """
 
     array: np.ndarray
     typed: bool
-    scalar: np.generic | None = None
+    given: object = None
 
     def is_same(self, other: StepTensor) -> bool:
-        """Return whether both are one object, or share their memory. There is only one object of each `np.bool_`."""
-        same = self.scalar is not None and self.scalar is other.scalar and not isinstance(self.scalar, np.bool_)
-        return same or np.shares_memory(self.array, other.array)
+        """Return whether both are one object, have one at the same place in their lists, or share their memory."""
+        return _are_same(self.given, other.given) or np.shares_memory(self.array, other.array)
 
 
 def tensors_of(values: object, whose: str) -> dict[str, StepTensor]:
@@ -88,15 +88,15 @@ def tensor_of(value: Any, what: str) -> StepTensor:
         )
     if array.size == 0:
         raise RigError(f"{what} has no elements (shape {array.shape}), so that nothing can be compared.")
-    return StepTensor(array.astype(dtype, copy=False), typed, value if isinstance(value, np.generic) else None)
+    return StepTensor(array.astype(dtype, copy=False), typed, value)
 
 
 def in_one_dtype(device: StepTensor, reference: StepTensor) -> tuple[np.ndarray, np.ndarray]:
     """Return both arrays; a value without a dtype takes that of the other side, as in NumPy (NEP 50).
 
-    A Python number beside a float32 is so rounded to float32, and is infinite if it is too large; an integer beside
-    integers takes their dtype if it fits. Two Python numbers are float64, or both integers. Arrays that have a dtype
-    are never converted.
+    A Python number beside a float32 is so rounded to float32, and is infinite there if it is too large (`true_values`
+    says what it is); an integer beside integers takes their dtype if it fits. Two Python numbers are float64, or both
+    integers. Arrays that have a dtype are never converted.
     """
     first, second = device.array, reference.array
     if first.dtype == second.dtype or (device.typed and reference.typed):
@@ -112,6 +112,24 @@ def in_one_dtype(device: StepTensor, reference: StepTensor) -> tuple[np.ndarray,
     return (
         (first, second) if "b" in first.dtype.kind + second.dtype.kind else (first.astype(dtype), second.astype(dtype))
     )
+
+
+def true_values(
+    device: StepTensor, reference: StepTensor, pair: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pair of `in_one_dtype`, both as float64 if a finite number without a dtype is infinite in that pair.
+
+    Such a number keeps its own value: it is not the infinity of the other side, in which that side may have ended.
+    """
+    beyond = [np.isfinite(own.array) & np.isinf(made) if own.array.dtype != made.dtype else None
+              for own, made in zip((device, reference), pair, strict=True)]  # fmt: skip
+    if not any(each is not None and each.any() for each in beyond):
+        return pair
+    first, second = (
+        made.astype(np.float64) if each is None else np.where(each, own.array.astype(np.float64), made)
+        for own, made, each in zip((device, reference), pair, beyond, strict=True)
+    )
+    return first, second
 
 
 def form(array: np.ndarray) -> str:
@@ -130,6 +148,24 @@ def number_words(array: np.ndarray, flat: int) -> str:
 def index_of(array: np.ndarray, flat: int) -> tuple[int, ...]:
     """Return the index of an element from its flat index in C order."""
     return tuple(int(one) for one in np.unravel_index(flat, array.shape))
+
+
+def _are_same(one: object, other: object) -> bool:
+    """Return whether two values, or values at the same place in two lists, are one object or share their memory.
+
+    Python has one object for many equal numbers, and there is one of each `np.bool_`: these say nothing.
+    """
+    if one is other:
+        return one is not None and type(one) not in NUMBERS
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.shares_memory(one, other)
+    if not (_has_places(one) and _has_places(other)):
+        return False
+    return any(_are_same(mine, yours) for mine, yours in zip(one, other, strict=False) if type(mine) not in NUMBERS)  # type: ignore[call-overload]
+
+
+def _has_places(value: object) -> bool:
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def _name(name: object, whose: str) -> str:
