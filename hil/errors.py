@@ -68,6 +68,15 @@ class DeviceFault(RigError):
     """The device under test is wrong: it faulted, refused a valid request, or its arithmetic differs."""
 
 
+def not_written(path: Path, error: OSError) -> Blocked:
+    """Return the error of a file of the record, such as a log, that the disk does not take."""
+    return Blocked(
+        "record",
+        f"{short_path(path)} cannot be written ({error.strerror or error}): check the space and the permissions of the "
+        "disk, the board did nothing wrong.",
+    )
+
+
 def verdict_word(error: RigError) -> Literal["fail", "blocked", "refused"]:
     """Return the verdict of what ended with an error: it follows the type."""
     return "fail" if isinstance(error, DeviceFault) else "blocked" if isinstance(error, Blocked) else "refused"

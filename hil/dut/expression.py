@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hil.boards import Board
+from hil.bool_bytes import wrong_bool
 from hil.dut.variables import variable
-from hil.errors import RigError, close_matches
+from hil.errors import DeviceFault, RigError, close_matches
 from hil.images import Image
 from hil.images.c_types import POINTER, Array, CppReference, CType, Number, Opaque, Pointer, Struct, number, size_of
 
@@ -321,7 +322,10 @@ class _Evaluation:
         kind = value.type.dtype if isinstance(value.type, Number) else POINTER
         if not isinstance(value.type, Number | Pointer) or kind.kind not in "iubf":
             raise RigError(f"{self._text!r}: {value.type.name} is no number.")
-        found: int | float = np.frombuffer(self._read(value.address, kind.itemsize), kind)[0].item()
+        data = np.frombuffer(self._read(value.address, kind.itemsize), kind)
+        if wrong := wrong_bool(data[0:1].reshape(())):
+            raise DeviceFault(f"{self._text!r}: the bool in it at 0x{value.address:08X} has {wrong}.")
+        found: int | float = data[0].item()
         return found
 
 

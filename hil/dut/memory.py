@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.boards import Board
+from hil.bool_bytes import wrong_bool
 from hil.dut.expression import MemoryPlace, PointsNowhere, Word, evaluate
+from hil.dut.requests import checked_dtype
 from hil.errors import DeviceFault, RigError, shown
 from hil.images import Image
 from hil.images.c_types import Array, CType, Number, Opaque, Pointer, Struct, bytes_of_members, dtype_of, size_of
@@ -48,6 +50,11 @@ class Memory:
         data = self._bytes(place.address, kind.itemsize * math.prod(dimensions), str(where))
         self._known[str(where)] = place.address
         found = np.frombuffer(data, kind).reshape(dimensions)
+        if wrong := wrong_bool(found):
+            raise DeviceFault(
+                f"{where!r} has {wrong}: the program has written past something, or never set it; np.uint8 reads "
+                "its bytes by address."
+            )
         return found[()] if not dimensions else found.copy()
 
     def write(self, where: Where, value: Any) -> None:
@@ -99,7 +106,7 @@ class Memory:
                 raise RigError(f"the length of {where!r} is not known ({known.name}): give its shape.")
             sizes = tuple(count for count in dimensions if count is not None)
             return kind, sizes if wanted is None else _reshaped(where, known, sizes, wanted)
-        kind = _dtype(dtype)
+        kind = checked_dtype(dtype).newbyteorder("<")
         size = size_of(known)
         if wanted is None:
             same = (
@@ -223,16 +230,6 @@ def _shape(shape: Any) -> tuple[int, ...]:
     if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in counts):
         raise RigError(f"{shown(shape)} is no shape: give counts of elements, such as 4 or (16, 8).")
     return tuple(int(one) for one in counts)
-
-
-def _dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    try:
-        kind = np.dtype(dtype).newbyteorder("<")
-    except (TypeError, ValueError, SyntaxError) as error:
-        raise RigError(f"{shown(dtype)} is no dtype: give one of NumPy, such as np.float32.") from error
-    if kind.hasobject or not kind.itemsize:
-        raise RigError(f"{shown(dtype)} has no bytes in memory: give a dtype such as np.float32.")
-    return kind
 
 
 def _reshaped(where: Where, known: CType, sizes: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import CommandEnded
 from hil.dut.lines_seen import Lines, LinesSeen
 from hil.dut.printed_values import Value, value_of
-from hil.dut.requests import check_timeout, compiled, is_in_every_line
+from hil.dut.requests import check_timeout, checked_dtype, compiled, is_in_every_line
 from hil.errors import DeviceFault, RigError, shown
 from hil.link.received_words import words
 
@@ -38,7 +38,7 @@ def _checked(pattern: str, dtypes: dict[str, Any], bits: Collection[str]) -> tup
     for name in bits:
         if name not in dtypes:
             raise RigError(f"the bits of {name!r} are of a dtype: give it, such as dtypes={{{name!r}: np.float32}}.")
-    return wanted, dtypes
+    return wanted, {name: checked_dtype(dtype) for name, dtype in dtypes.items()}
 
 
 def _check_count(count: int | None) -> None:

@@ -7,6 +7,7 @@ import re
 from numbers import Real
 from typing import Any
 
+import numpy as np
 import pexpect
 
 from hil.errors import RigError, shown
@@ -68,6 +69,17 @@ def compiled(pattern: Any) -> re.Pattern[str]:
         return re.compile(pattern)
     except re.error as error:
         raise RigError(f"{shown(pattern)} is no regular expression ({error}): correct the pattern.") from error
+
+
+def checked_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return a dtype as NumPy knows it. Raises RigError if it knows none, or one of no bytes."""
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError) as error:
+        raise RigError(f"{shown(dtype)} is no dtype: give one of NumPy, such as np.float32.") from error
+    if kind.hasobject or not kind.itemsize:
+        raise RigError(f"{shown(dtype)} has no bytes in memory: give a dtype such as np.float32.")
+    return kind
 
 
 def is_in_every_line(pattern: re.Pattern[str]) -> bool:

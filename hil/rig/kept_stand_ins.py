@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hil.boards import Board
-from hil.errors import Blocked
+from hil.errors import Blocked, not_written
 from hil.images import Image
 from hil.rig.reality import start
 from hil.standins import StandIn
@@ -58,7 +58,10 @@ class KeptStandIns:
         finally:
             self._lent.discard(full_log)
             output = full_log.read_bytes()[sizes.get(full_log, 0) :] if full_log.exists() else b""
-            log.write_bytes(output + (log.read_bytes()[before:] if log.exists() else b""))
+            try:
+                log.write_bytes(output + (log.read_bytes()[before:] if log.exists() else b""))
+            except OSError as error:
+                raise not_written(log, error) from error
 
     def _serving(self, reality: str, board: Board, image: Image) -> StandIn | None:
         """Take out the stand-in that serves this trial; stop what has ended, and one of this board that does not."""

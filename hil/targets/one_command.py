@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hil.command_line import CommandLine, last_lines
-from hil.errors import Blocked, message_of
+from hil.errors import Blocked, message_of, not_written
 
 TERM_S = 2.0  # from SIGTERM to SIGKILL
 
@@ -52,8 +52,7 @@ def run_once(
             output.seek(0)
             text = output.read().decode(errors="replace")
             if log is not None:
-                with log.open("a", encoding="utf-8", errors="replace") as file:
-                    file.write(f"$ {' '.join(words)}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}")
+                _append(log, f"$ {' '.join(words)}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}")
     said = f"the last lines of its output: {last_lines(text)}"
     if status is None:
         raise Blocked(
@@ -65,6 +64,14 @@ def run_once(
         raise Blocked(
             stage, f"`{line.key}` of {board} ({words[0]}) ended with {ending(status)}; {said}: run it by hand."
         )
+
+
+def _append(log: Path, text: str) -> None:
+    try:
+        with log.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError as error:
+        raise not_written(log, error) from error
 
 
 def ending(status: int) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,15 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from hil import boards
+from hil.bool_bytes import wrong_bool
 from hil.dut.expression import MemoryPlace, Word, evaluate
 from hil.dut.memory import Memory
+from hil.dut.variables import variable
 from hil.errors import DeviceFault, RigError
 from hil.images import firmware_of
-from hil.images.c_types import number
+from hil.images.c_types import Array, Number, Struct, number
+from hil.images.debug_info import Variable
+from hil.images.symbols import Symbol
 from tests.foreign import build
 
 BOARD = boards.load("stm32f746")
@@ -53,6 +59,76 @@ class Loaded:
 @pytest.fixture(scope="module")
 def elf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("foreign"), "stm32f746")
+
+
+@pytest.mark.parametrize("byte", [2, 0x55, 0xFF])
+def test_a_bool_whose_byte_is_neither_0_nor_1_is_said(memory: Memory, loaded: Any, byte: int) -> None:
+    address = int(memory.read("&trained"))
+    for good in (0, 1):
+        loaded.write_ram(address, bytes([good]))
+        assert memory.read("trained") == bool(good)
+    loaded.write_ram(address, bytes([byte]))
+    for where, how in (("trained", {}), ("*&trained", {}), (address, {"dtype": np.bool_})):
+        with pytest.raises(DeviceFault, match=f"has the byte 0x{byte:02x}, where a bool is 0 or 1"):
+            memory.read(where, **how)
+    with pytest.raises(DeviceFault, match=rf"the byte 0x{byte:02x} at index \(0,\)"):
+        memory.read(address, np.bool_, (1,))
+    with pytest.raises(DeviceFault, match=f"the bool in it at 0x{address:08X} has the byte 0x{byte:02x}"):
+        memory.read("quantised[trained]")
+    assert memory.read(address, np.uint8) == byte
+
+
+def test_a_bool_in_a_structure_is_one() -> None:
+    inner = np.dtype({"names": ["on"], "formats": ["?"], "offsets": [1], "itemsize": 2})
+    kind = np.dtype({"names": ["n", "flags"], "formats": ["<i4", (inner, (2,))], "offsets": [0, 4], "itemsize": 8})
+    data = bytes([9, 9, 9, 9, 7, 1, 7, 0])  # with other bytes beside the flags
+    assert wrong_bool(np.frombuffer(data, kind)) == ""
+    said = wrong_bool(np.frombuffer(data[:-1] + b"\x03", kind))
+    assert said == "the byte 0x03 at index (0, 1), where a bool is 0 or 1 (member flags.on)"
+
+
+def made(table: list[Symbol], *found: Variable) -> Any:
+    """An image of these symbols, whose debug information has these variables."""
+    debug = SimpleNamespace(variables=lambda name: list(found), names=["calls"])
+    return SimpleNamespace(table=table, debug=debug, path=Path("mixed.elf"))
+
+
+INT = Number("int", np.dtype("<i4"))
+OF_A = Variable("calls", ("a.c", "fa"), 0x2000_0198, False, INT)
+
+
+@pytest.mark.parametrize("symbol", ["calls", "calls.0", "_ZZ2faE5calls"])
+def test_debug_information_of_another_build_is_said(symbol: str) -> None:
+    elsewhere = made([Symbol(symbol, 0x2000_0088, False, 3, 4)], OF_A)
+    with pytest.raises(RigError, match="of another build .*'calls' is at 0x20000198 by the one, and at 0x20000088 by"):
+        variable(elsewhere, "calls", ("fa",))
+    assert variable(made([Symbol(symbol, 0x2000_0198, False, 3, 4)], OF_A), "calls") == (0x2000_0198, INT)
+
+
+def test_a_variable_that_the_linker_has_dropped_is_that() -> None:
+    of_b = Variable("calls", ("b.c", "fb"), 0x2000_0088, False, INT)
+    other = Symbol("calls.0", 0x2000_0088, False, 3, 4)
+    dropped = replace(OF_A, address=0)
+    for image in (
+        made([Symbol("recalls", 0x2000_0088, False, 3, 4)], OF_A),
+        made([other], OF_A, of_b),
+        made([other], dropped),
+    ):
+        with pytest.raises(RigError, match="the linker has dropped 'calls' from mixed.elf"):
+            variable(image, "calls", ("fa",))
+
+
+@pytest.mark.parametrize(("kind", "size", "fits"), [
+    (INT, 4, True), (INT, 8, False), (Array(INT, 4), 16, True), (Array(INT, 4), 12, False), (Array(INT, 4), 20, False),
+    (Struct("s", 8, dict), 8, True), (Struct("s", 8, dict), 20, True), (Struct("s", 8, dict), 4, False), (INT, 0, True),
+])  # fmt: skip
+def test_a_type_of_another_size_than_its_symbol_is_of_another_build(kind: Any, size: int, fits: bool) -> None:
+    image = made([Symbol("calls", 0x2000_0198, False, 3, size)], replace(OF_A, type=kind))
+    if fits:
+        assert variable(image, "calls") == (0x2000_0198, kind)
+        return
+    with pytest.raises(RigError, match=f"of another build .*'calls' has .* bytes by the one, and {size} by the other"):
+        variable(image, "calls")
 
 
 @pytest.fixture

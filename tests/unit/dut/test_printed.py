@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import Quiet, Unexpected
 from hil.dut.printed import Incomplete, lines
 from hil.dut.printed_values import value_of
-from hil.errors import DeviceFault, RigError
+from hil.errors import Blocked, DeviceFault, RigError
 
 STEP = r"step (?P<step>\d+) loss (?P<loss>\S+)"
 
@@ -256,11 +257,79 @@ def test_a_line_that_comes_in_pieces_is_searched_once(tmp_path):
 @given(st.lists(st.floats(allow_nan=False, width=64) | st.integers(-(10**20), 10**20), min_size=2, max_size=9),
        st.sampled_from([", ", " ", "; ", "\t"]), st.sampled_from([np.float32, np.float64]))  # fmt: skip
 def test_a_list_of_decimals_is_what_each_of_them_is(numbers, between, dtype):
-    """The fast way for lists gives the same bits as one number at a time."""
+    """The fast way for lists gives the same bits as one number at a time, and refuses what that does."""
+    text = f"[{between.join(map(str, numbers))} ]"
     with np.errstate(over="ignore"):
-        found = value_of(f"[{between.join(map(str, numbers))} ]", dtype)
+        if (np.isinf(np.array(numbers, dtype)) & np.isfinite(np.array(numbers, np.float64))).any():
+            with pytest.raises(RigError, match=f"is beyond {np.dtype(dtype).name}: correct its dtype"):
+                value_of(text, dtype)
+            return
+        found = value_of(text, dtype)
         each = np.array([value_of(str(one), dtype) for one in numbers])
     assert found.dtype == dtype and found.tobytes() == each.tobytes()
+
+
+@pytest.mark.parametrize(("text", "dtype"), [
+    ("70000", np.float16), ("65520", np.float16), ("1e39", np.float32), ("-1e39", np.float32), ("0x1p200", np.float32),
+    ("9" * 400, np.float64), ("1 2 70000", np.float16), ("inf 1e39", np.float32), ("1 70000 nan", np.float16),
+])  # fmt: skip
+def test_a_finite_number_is_never_infinite(text, dtype):
+    with pytest.raises(RigError, match="is beyond float.*: correct its dtype"):
+        value_of(text, dtype)
+
+
+def test_what_is_infinite_or_near_the_end_is_taken():
+    assert value_of("65519", np.float16) == 65504 and value_of("-inf", np.float16) == -math.inf
+    assert value_of("inf 3 -Infinity", np.float16).tolist() == [math.inf, 3, -math.inf]
+    assert value_of("1e999") == "1e999" and value_of("9" * 5000) == "9" * 5000
+    for text in ("1e999", "9" * 5000):
+        with pytest.raises(RigError, match="is no number of float64"):
+            value_of(text, np.float64)
+
+
+@pytest.mark.parametrize("text", ["2", "-7", "255", "1.0", "0.5", "yes", "nan", "-1", "1 2", "0x55"])
+def test_a_bool_is_0_or_1_true_or_false(text):
+    with pytest.raises(RigError, match="is no number of bool"):
+        value_of(text, np.bool_)
+    for good, flag in (("0", False), ("1", True), ("true", True), ("FALSE", False)):
+        found = value_of(good, np.bool_)
+        assert found == flag and isinstance(found, np.bool_)
+    assert value_of("1 0 true", np.bool_).tolist() == [True, False, True]
+    assert value_of("00 01", np.bool_, as_bits=True).tolist() == [False, True]
+    with pytest.raises(RigError, match="is no number of bool"):
+        value_of("0x55", np.bool_, as_bits=True)
+
+
+@pytest.mark.parametrize(("dtype", "words"), [
+    ("bfloat16", "'bfloat16' is no dtype: give one of NumPy"), (3, "is no dtype"), (object, "has no bytes in memory"),
+])  # fmt: skip
+def test_a_dtype_that_numpy_does_not_know_is_refused(line, dtype, words):
+    with pytest.raises(RigError, match=words):
+        lines(line.serial, STEP, dtypes={"loss": dtype})
+
+
+@pytest.mark.parametrize("rate", [-5, 0, True, "fast", 9600.5, None])
+def test_a_rate_is_a_whole_number(line, rate):
+    with pytest.raises(RigError, match="the serial port has no rate of .*: give a whole number, such as 115200"):
+        line.serial.baudrate = rate
+    assert line.serial.baudrate == 115_200
+    with pytest.raises(RigError, match="the serial port takes no bytesize 99 .*: correct it"):
+        line.serial.bytesize = 99
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_full_disk_is_no_error_of_the_port(line, tmp_path, full):
+    """/dev/full takes no byte; the folder of the other is not there."""
+    log = Path("/dev/full") if full else tmp_path / "gone" / "serial.log"
+
+    def use():
+        serial = DutSerial(line.serial.pyserial, log)
+        line.prints(b"ready\n")
+        serial.expect("ready")
+
+    with pytest.raises(Blocked, match=f"{log} cannot be written .*: check the space and the permissions") as seen:
+        use()
+    assert seen.value.stage == "record"
 
 
 @pytest.mark.parametrize("text", ["1 2 3 x", "12345 " * 500 + "x", "1.5 2..5", "1_0 2", "1 2 0x", "1 2 3 -", "1,,2 e5"])
