@@ -76,7 +76,8 @@ PREFIXES: dict[str, dict[str, float]] = {  # by unit; the first that fits a valu
 }
 # What programs count, as part of a regular expression for units.
 COUNTED = "cycle|step|sample|image|frame|batch|epoch|byte|bit|instruction|operation|op|FLOP|MAC|parameter|event|count"
-WRITTEN = re.compile(r"([0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµ%]+)")  # digits of ASCII only
+DECIMAL = r"(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)"  # as part of a regular expression; digits of ASCII only
+WRITTEN = re.compile(rf"({DECIMAL}(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµ%]+)")
 EXAMPLES = "write a number and a unit, such as 256 KiB, 310 ms, 2.5 mJ or 65 %"
 
 

@@ -10,6 +10,7 @@ from hil.gates.gate import (
     as_list,
     budgets_of_figure,
     nearest,
+    never_negative,
     parse_budgets,
 )
 from hil.gates.judgement import (
@@ -45,5 +46,6 @@ __all__ = [
     "budgets_of_figure",
     "judge",
     "nearest",
+    "never_negative",
     "parse_budgets",
 ]

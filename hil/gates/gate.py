@@ -9,19 +9,39 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hil.errors import RigError, close_matches, shown
-from hil.quantity import COUNTED, EXAMPLES, Quantity, parse_quantity
+from hil.quantity import COUNTED, DECIMAL, EXAMPLES, Quantity, parse_quantity, with_micro_sign
 
-RELATIVE = re.compile(r"([+-])\s*([0-9]+(?:[.][0-9]+)?)\s*%")
+RELATIVE = re.compile(rf"([+-])\s*({DECIMAL})\s*%")
 BOUND = re.compile(r"at (most|least)\s+", re.IGNORECASE)
-# Units of sizes, times and counts, and quotients of them: no figure in one of these is negative.
-SIZE = rf"(?:1|[kMG]?(?:Hz|B|b|bit|{COUNTED})(?:e?s)?|[KMG]iB|[num]?s|min|h|d|K|baud|px)"
+# Units of sizes, times, energies and counts, and quotients of them: no figure in one of these is negative, except one
+# whose name says that it is a difference.
+SIZE = rf"(?:1|[kMG]?(?:Hz|B|b|bit|{COUNTED})(?:e?s)?|[KMG]iB|[nuµm]?(?:s|J|Wh)|min|h|d|K|baud|px)"
 SIZES = re.compile(rf"(?!1$){SIZE}(?:[*/·]{SIZE})*")
-NUMBER = re.compile(r"-?[0-9]+(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?")
+SIGNED = re.compile(
+    r"(?<![a-z])(?:change|changes|delta|diff|difference|drift|drop|offset|error|margin|slack|left|saved|saving|savings|"
+    r"gain|skew|net|deviation|residual|shift|increase|decrease)(?![a-z])",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(rf"-?{DECIMAL}(?:[eE][+-]?[0-9]+)?")
 COUNTS = re.compile(rf"([kMG]?)({COUNTED})(?:e?s)?")
 TIMES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 SHARES = re.compile(
     r"(?<![a-z])(?:acc[0-9]*|top[-_]?[0-9]+|precision|recall|f1|auc|iou)(?![a-z0-9])", re.IGNORECASE
 )  # more is good
+
+# Units and names of what costs: a budget without `at most` or `at least` is the most of it.
+COST = (
+    r"(?:[fpnuµmkMGT]?(?:s|J|W|A|C|B|b|Wh|Ah|eV)|[KMG]iB|min|h|d|ulp|"
+    r"[kMGT]?(?:cycle|byte|bit|instruction|operation|op|FLOP|MAC|parameter)(?:e?s)?)"
+)
+TIME = r"(?:[nuµm]?s|min|h|d)"
+COSTS = re.compile(rf"{COST}(?:[*·]{COST})*(?:/(?!{TIME}(?:$|[*/·^])).+)?")
+COST_NAMES = re.compile(
+    r"(?<![a-z])(?:loss|loss(?:es)|errors?|err|mse|mae|rmse|failures?|failed|faults?|missed|dropped|lost|retries|resets|"
+    r"timeouts?|overruns?|warnings?|parameters|params|size|bytes|s?ram|rom|flash|stack|heap|memory|latency|times?|cycles|"
+    r"duration|instructions|energy|power|current|slowdown|overhead|jitter)(?![a-z])",
+    re.IGNORECASE,
+)
 
 IN_WORDS = {
     "B": "bytes, such as 256 KiB", "s": "seconds, such as 310 ms", "J": "joules, such as 2.5 mJ",
@@ -126,9 +146,8 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Fig
         name: of the figure.
         unit: of the figure: `B`, `s`, `J`, `1`, or any other, which the budgets then have too.
         texts: one budget or several: `75 ms`, `+2 %`, or beginning with `at most` or `at least`. Without these words a
-            budget is the most that the figure may be, and of `accuracy` the least. A name that only contains
-            `accuracy`, as `test_accuracy` and `accuracy_drop`, or that of another share of which more is good, as
-            `acc`, `top1` and `recall`, needs them, or a sign before per cent.
+            budget is the most that the figure may be, if its unit or name says that it costs something, as bytes,
+            seconds and `loss` do, and of `accuracy` the least. Any other figure needs them, or a sign before per cent.
         source: where they are written.
 
     Raises:
@@ -141,18 +160,32 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Fig
         if not isinstance(text, str):
             raise RigError(f"the budget {source} of {name} is {shown(text)}: {_cure(unit, plain=True)}, in quotes.")
         bound, change = BOUND.match(text.strip()), RELATIVE.fullmatch(text.strip())
-        upper = bound[1].lower() == "most" if bound is not None else known.upper if known is not None else True
-        is_good = "accuracy" in name.lower() or (unit == "1" and SHARES.search(name) is not None)
-        if known is None and bound is None and is_good:
-            if change is None:
-                raise RigError(
-                    f"the budget {source} of {name} is {shown(text)}, which may be the least or the most of it: write "
-                    f"'at least {text.strip()}' or 'at most {text.strip()}'."
-                )
+        decided = bound is not None or known is not None or _costs(name, unit)
+        upper = known.upper if known is not None else True
+        if bound is not None:
+            upper = bound[1].lower() == "most"
+        elif not decided and change is not None:
             upper = change[1] == "+"
         figure = BudgetedFigure(f"figures.{name}", unit, upper, f"{name} is", plain="%" not in text)
         found.append(_parsed(name, text.strip()[bound.end() if bound is not None else 0 :], source, figure))
+        if not decided and change is None:
+            raise RigError(
+                f"the budget {source} of {name} is {shown(text)}, which may be the least or the most of it: write "
+                f"'at least {text.strip()}' or 'at most {text.strip()}'."
+            )
     return found
+
+
+def never_negative(name: str, unit: str) -> bool:
+    """Return whether a figure cannot be below 0, by its unit or its name: sizes, times, energies, counts, accuracy."""
+    return name in FIGURES or (SIZES.fullmatch(unit) is not None and SIGNED.search(name) is None)
+
+
+def _costs(name: str, unit: str) -> bool:
+    """Return whether a figure of the test's own is one of which less is good, by its unit or its name."""
+    if "accuracy" in name.lower() or (unit == "1" and SHARES.search(name) is not None):
+        return False
+    return COSTS.fullmatch(unit) is not None or COST_NAMES.search(name) is not None
 
 
 def as_list(texts: Any) -> list[Any]:
@@ -169,7 +202,7 @@ def _parsed(name: str, text: Any, source: str, own: BudgetedFigure | None = None
         judges, cure = not is_share or gate.limit is None or gate.limit < 1, "give less"
     else:
         some = 1 + gate.relative if gate.relative is not None else gate.limit or 0.0
-        judges, cure = some > 0 or not (is_share or name in FIGURES or SIZES.fullmatch(figure.unit)), "give more"
+        judges, cure = some > 0 or not (is_share or never_negative(name, figure.unit)), "give more"
     if name == "accuracy" and not figure.upper and (gate.limit or 0.0) > 1:
         raise RigError(
             f"the budget {source} of {name} is at least {text}, which no value reaches: give a share of 1, such as 0.9,"
@@ -192,8 +225,8 @@ def _read(name: str, text: Any, source: str, own: BudgetedFigure | None) -> Figu
             right, what = ("+", "more") if figure.upper else ("-", "less")
             raise RigError(f"{place} is {text!r}: write {right}{change[2]} %, it limits how much {what} it may be.")
         return FigureGate(name, source, None, math.copysign(float(change[2]) / 100, 1 if figure.upper else -1), own)
-    number, _, unit = text.strip().partition(" ")
-    if own is not None and unit.strip() == figure.unit.replace("1", "") and NUMBER.fullmatch(number):
+    number, _, unit = with_micro_sign(text.strip()).partition(" ")
+    if own is not None and (unit.strip() or "1") == figure.unit and NUMBER.fullmatch(number):
         if not math.isfinite(float(number)):
             raise RigError(f"{place} is {text!r}, which is too large for a number: correct it.")
         return FigureGate(name, source, float(number), None, own)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hil.errors import DeviceFault, RigError, shown
-from hil.gates import FigureGate, Judgement, NoMedian, judge
+from hil.gates import FigureGate, Judgement, NoMedian, judge, never_negative
 from hil.quantity import COUNTED, PREFIXES, Provenance, Quantity, with_micro_sign
 
 PHYSICAL = re.compile(r"[munµkMG]?(s|J|W|A|V|Hz|C)|cycles?")  # units of what only silicon has
@@ -21,6 +21,7 @@ BASE = {name: (unit, size) for unit, names in PREFIXES.items() for name, size in
 SI = "[fpnuµmkMGT]?(?:s|J|W|A|V|Hz|C|K|g|m|F|H|T|N|Pa|Ohm|Ω|Wh|Ah|eV|bit|B|b)"
 UNIT = rf"(?:1|%|{SI}|[KMG]iB|min|h|d|°C|dB|dBm|rad|deg|ppm|baud|px|LSB|ulp|[kMGT]?(?:{COUNTED})(?:e?s)?)"
 UNITS = re.compile(rf"{UNIT}(?:\^-?\d)?(?:[*/·]{UNIT}(?:\^-?\d)?)*")
+SURE = 3  # standard uncertainties by which what was measured near 0 may be below it
 SILICON = (Provenance.MEASURED, Provenance.COUNTED)
 
 
@@ -67,7 +68,8 @@ def quantity_of(
         reality: what the device is; None without one.
 
     Raises:
-        DeviceFault: the value is NaN or infinite.
+        DeviceFault: the value is NaN or infinite, or below 0 where its unit or name allows no such value, by more than
+            its uncertainty explains.
         RigError: it is no number, or the unit, the provenance or the uncertainty is none.
     """
     if not isinstance(name, str) or not name.strip():
@@ -88,11 +90,16 @@ def quantity_of(
     number = number * size if size != 1 else number
     if name == "accuracy" and base == "1" and not 0 <= number <= 1:
         raise RigError(f"the accuracy is {number:g}: give a share of 1, such as 0.91.")
+    spread = 0.0
     if uncertainty is not None:
         spread = _number(f"{name} (uncertainty)", uncertainty)
         if spread < 0:
             raise RigError(f"the figure {name} has the uncertainty {spread:g}: a standard uncertainty is at least 0.")
         uncertainty = spread * size
+    if never_negative(name, base) and number + SURE * spread * size < 0:
+        raise DeviceFault(
+            f"the figure {name} is {number:g}{'' if base == '1' else f' {base}'}, and it cannot be below 0."
+        )
     given = Quantity(number, base, provenance or Provenance.DECLARED, uncertainty, note)  # type: ignore[arg-type]
     kept, why = given.provenance, ""
     if given.provenance in SILICON and reality is None:

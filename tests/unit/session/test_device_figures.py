@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hil.errors import DeviceFault, RigError
 from hil.gates import NO_HISTORY, budgets_of_figure
@@ -139,7 +141,7 @@ def test_a_budget_may_be_negative_and_its_words_may_have_capitals(text, value, v
     ("s", "3 KiB", "give it in seconds"), ("cycle", "3 ms", "give it in cycle"), ("cycle", "3 steps", "12 cycle"),
     ("s", 75, "is 75: give it in seconds, such as 310 ms, in quotes"), ("s", "soon", "'soon': give it in seconds"),
     ("s", "75", "'75': give it in seconds"), ("1", "20 ms", "give it as a number, such as 20"),
-    ("1", "-2 %", "limits how much more it may be"), ("1", "<= 6", "write 'at most' or 'at least' before it"),
+    ("s", "-2 %", "limits how much more it may be"), ("1", "<= 6", "write 'at most' or 'at least' before it"),
     ("1", "\u0666", "give it as a number"), ("1", "\u0666 %", "give it in per cent"), ("s", "\u0666 s", "give it in"),
 ])  # fmt: skip
 def test_a_budget_of_another_unit_is_refused(unit, text, words):
@@ -209,10 +211,84 @@ def test_a_name_with_accuracy_in_it_has_no_direction_of_its_own(name: str) -> No
         assert gate.figure.upper == upper
 
 
-@pytest.mark.parametrize("name", ["accesses", "stop1", "vacc", "f16_bytes", "hits", "accepted"])
-def test_another_name_has_at_most(name: str) -> None:
-    (gate,) = budgets_of_figure(name, "1", "90 %", "in the test")
-    assert gate.figure.upper
+@pytest.mark.parametrize(("name", "unit"), [
+    ("sensitivity", "1"), ("r2", "1"), ("hit_rate", "1"), ("specificity", "1"), ("mAP", "1"), ("dice", "1"), ("score", "1"),
+    ("hits", "1"), ("stop1", "1"), ("throughput", "images/s"), ("work", "FLOP/s"), ("rate", "1/s"), ("clock", "Hz"),
+    ("margin", "V"), ("temperature", "°C"), ("images", "image"), ("accesses", "1"), ("closs", "1"),
+])  # fmt: skip
+def test_a_budget_without_direction_is_refused_where_neither_unit_nor_name_has_one(name: str, unit: str) -> None:
+    text = "9 %" if unit == "1" else f"9 {unit}"
+    with pytest.raises(RigError, match=f"may be the least or the most of it: write 'at least {text}' or 'at most"):
+        budgets_of_figure(name, unit, text, "in the test")
+    for words, upper in ((f"at least {text}", False), (f"at most {text}", True), ("+2 %", True), ("-2 %", False)):
+        (gate,) = budgets_of_figure(name, unit, words, "in the test")
+        assert gate.figure.upper == upper
+
+
+@pytest.mark.parametrize(("name", "unit"), [
+    ("loss", "1"), ("val_loss", "1"), ("errors", "1"), ("word_err", "1"), ("parameters", "1"), ("f16_bytes", "1"),
+    ("mine", "B"), ("mine", "s"), ("mine", "J"), ("mine", "W"), ("mine", "mA"), ("mine", "kcycles"), ("mine", "J/step"),
+    ("mine", "cycle/image"), ("mine", "MAC/step"), ("mine", "ulp"),
+])  # fmt: skip
+def test_a_budget_of_a_cost_is_at_most(name: str, unit: str) -> None:
+    (gate,) = budgets_of_figure(name, unit, "9" if unit == "1" else f"9 {unit}", "in the test")
+    assert gate.figure.upper and gate.limit == 9
+
+
+SYMBOLS = [
+    "1", "%", "s", "ms", "µs", "min", "h", "d", "J", "mJ", "W", "mA", "V", "MHz", "Hz", "°C", "K", "g", "m", "Pa", "Ohm", "uAh",
+    "bit", "B", "KiB", "MB", "GB", "dB", "dBm", "rad", "deg", "ppm", "baud", "px", "LSB", "ulp", "cycle", "kcycles", "images",
+    "batches", "MFLOP", "step", "event", "count", "N", "T",
+]  # fmt: skip
+UNIT = st.builds(lambda one, power: one + power, st.sampled_from(SYMBOLS), st.sampled_from(["", "", "^2", "^-1"]))
+PRODUCTS = st.builds(
+    lambda first, more: first + "".join(sign + unit for sign, unit in more),
+    UNIT,
+    st.lists(st.tuples(st.sampled_from("*/·"), UNIT), max_size=2),
+)
+
+
+@given(PRODUCTS, st.sampled_from(["30", "2.5", ".5", "3.", "1e3"]))
+def test_every_unit_of_a_figure_can_be_written_in_its_budget(unit: str, number: str) -> None:
+    figure = quantity_of("thing", float(number), unit, "counted", None, "hardware")
+    for written in {unit, figure.unit}:
+        value = float(number) if written == figure.unit else figure.value
+        (gate,) = budgets_of_figure("thing", figure.unit, f"at least {number} {written}", "in the test")
+        assert gate.limit == pytest.approx(value) and not gate.figure.upper
+
+
+@pytest.mark.parametrize("text", ["at least .9", "at least 0.9", "at least 90 %", "at least 90. %", "at least .9e0"])
+def test_a_number_may_begin_or_end_with_its_point(text: str) -> None:
+    for name in ("score", "accuracy"):
+        (gate,) = budgets_of_figure(name, "1", text, "in the test")
+        assert gate.limit == pytest.approx(0.9)
+    (change,) = budgets_of_figure("score", "1", "-.5 %", "in the test")
+    assert change.relative == pytest.approx(-0.005)
+
+
+@pytest.mark.parametrize(("name", "unit"), [
+    ("sram", "B"), ("flash", "KiB"), ("stack", "bytes"), ("energy", "mJ"), ("work", "J/step"), ("step_time", "ms"),
+    ("cycles", "kcycles"), ("rate", "images/s"), ("events", "event"), ("clock", "MHz"), ("sram", "1"), ("hits", "count"),
+])  # fmt: skip
+def test_what_cannot_be_negative_fails_whatever_its_budget(name: str, unit: str) -> None:
+    with pytest.raises(DeviceFault, match=f"the figure {name} is -.* cannot be below 0"):
+        quantity_of(name, -32512, unit, "counted", None, "hardware")
+    assert quantity_of(name, 0, unit, "counted", None, "hardware").value == 0
+
+
+@pytest.mark.parametrize(("name", "unit"), [
+    ("temperature", "°C"), ("offset", "V"), ("loss", "1"), ("r2", "1"), ("latency_change", "ms"), ("level", "dB"),
+    ("clock_error", "Hz"), ("bytes_saved", "B"), ("current", "mA"),
+])  # fmt: skip
+def test_what_may_be_negative_is_taken(name: str, unit: str) -> None:
+    assert quantity_of(name, -3, unit, "counted", None, "hardware").value < 0
+    assert len(budgets_of_figure(name, unit, "at least 0" if unit == "1" else f"at least 0 {unit}", "here")) == 1
+
+
+def test_a_measured_figure_near_0_may_be_below_it() -> None:
+    assert quantity_of("energy", -0.01, "J", "measured", 0.01, "hardware").value == -0.01
+    with pytest.raises(DeviceFault, match="cannot be below 0"):
+        quantity_of("energy", -0.05, "J", "measured", 0.01, "hardware")
 
 
 def test_a_budget_says_its_direction() -> None:
