@@ -30,7 +30,8 @@ BEAT_S = 60.0  # between two signs of life of a run in which no test ends
 FINISH_S = 10.0  # how long the end of a run waits, once, for a history that does not answer
 IDLE_S = 1.0  # without a trial to send, after which the connection to a server is given back
 OTHERS_S = 5.0  # how long the end of a run sends earlier runs
-LATER = "the folder of the run has everything, and the next run or `hil history send` sends it"
+EVERYTHING, WRITTEN = "everything", "what could be written of it"
+LATER = "the folder of the run has {}, and the next run or `hil history send` sends it"
 
 
 class LiveHistory:
@@ -149,7 +150,8 @@ class LiveHistory:
             self._unsent.done()
             return self._notes
         self._unsent.release()  # from now on another process may send the run
-        return [*self._notes, f"{self._failure.rstrip('.')}; {LATER}."]
+        later = LATER.format(WRITTEN if facts.get("missing") else EVERYTHING)
+        return [*self._notes, f"{self._failure.rstrip('.')}; {later}."]
 
     def _do(self, job: Callable[[], None]) -> None:
         """Give the thread a job; the first one starts it."""

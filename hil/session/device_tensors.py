@@ -25,15 +25,16 @@ class KeptTensors:
 
     Attributes:
         dropped: why there is no file; empty if there may be one.
+        lost: whether that is because the disk did not take it, so that the record is not whole.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.dropped = path, ""
+        self.path, self.dropped, self.lost = path, "", False
         self._recorder: Recorder | None = None
         self._bytes, self._closed = 0, False
 
     def step(self, index: int, tensors: Mapping[str, np.ndarray]) -> None:
-        """Write the tensors of a step. A full disk costs the file, and no test."""
+        """Write the tensors of a step. A full disk costs the file, and changes no verdict."""
         if self.dropped or self._closed:
             return
         self._bytes += sum(tensor.nbytes for tensor in tensors.values())
@@ -47,7 +48,7 @@ class KeptTensors:
                 self._recorder = Recorder(self.path)
             self._recorder.step(index, tensors)
         except OSError as error:
-            self._drop(error.strerror or str(error))
+            self._lose(error)
 
     def to_json(self) -> dict[str, dict[str, str]]:
         """Return the field of the record that names the complete file; empty if there is none."""
@@ -63,7 +64,11 @@ class KeptTensors:
             try:
                 recorder.__exit__(None, None, None)
             except OSError as error:
-                self._drop(error.strerror or str(error))
+                self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        self.lost = True
+        self._drop(error.strerror or str(error))
 
     def _drop(self, why: str) -> None:
         self.dropped = why

@@ -313,6 +313,17 @@ class DeviceUse:
         write_device_test(self._writer.folder, entry)
         return entry
 
+    @property
+    def compared_so_far(self) -> str:
+        """What was compared in a test that is left out after that; empty if nothing was."""
+        steps = sum(comparison.steps for comparison in self.comparisons)
+        return f"{steps:,} step{'' if steps == 1 else 's'} had been compared by then" if steps else ""
+
+    @property
+    def lost(self) -> list[str]:
+        """Sentences that say which files of the test the disk did not take."""
+        return [f"{self.folder.name}/{each.path.name}: {each.dropped}." for each in self._tensors if each.lost]
+
     def record_so_far(self, test: AskedTest) -> None:
         """Write the entry of a test that is interrupted, without files; arguments and errors as those of `record`."""
         for kept in self._tensors:
@@ -341,7 +352,9 @@ class DeviceUse:
         received, matches, reads = self._counts()
         entry = self._bench.find(self.board) if self.board is not None else None
         open_gates = [one.sentence for each in self.figures for one in each.judgements if one.verdict == INCONCLUSIVE]
-        dropped = [DROPPED.format(each.path.name, each.dropped) for each in self._tensors if each.dropped]
+        dropped = [
+            DROPPED.format(each.path.name, each.dropped) for each in self._tensors if each.dropped and not each.lost
+        ]
         caught = (
             [*self._before(), *(each for dut in self.duts for each in _caught(dut))] if test.verdict == "pass" else []
         )

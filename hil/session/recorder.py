@@ -208,7 +208,8 @@ class RunRecorder:
         self._render()
         if len(self.missing) > before:
             self._finish_run(session, tests)
-        away = self.history.finish(self.run.facts, self.run.tests, [*self.run.trials, *self.run.device_tests])
+        facts = self.run.facts | {"missing": self.missing}
+        away = self.history.finish(facts, self.run.tests, [*self.run.trials, *self.run.device_tests])
         self._finished = True
         self.notes += away or self.quarantine_notes  # who could not be written could not be asked either
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,17 @@ NOTHING_JUDGED = "the test passed, but read nothing from the device, and nothing
 NO_EXIT_CODES = (
     "SIGCHLD is ignored in the process of the tests, so that the system discards the exit codes of programs and of "
     "stand-ins: a test has called signal.signal(SIGCHLD, SIG_IGN), restore SIG_DFL there."
+)
+# pytest's sentence of a fixture that asks for one of a narrower scope (`_pytest/fixtures.py`).
+WRONG_SCOPE = re.compile(
+    r"ScopeMismatch: You tried to access the function scoped fixture (?P<name>\w+) with a (?P<scope>\w+) scoped request"
+)
+OF_ONE_TEST = frozenset(
+    {"hil_dut", "hil_duts", "hil_board", "hil_compare", "hil_figure", "hil_device_use", "expect_learning", "hil_trial"}
+)
+LONGER_THAN_A_TEST = (
+    "a fixture of the scope {scope!r} asks for {name}, which belongs to one test: leave scope={scope!r} out of that "
+    "fixture, so that each test has its own."
 )
 STRICT = "[XPASS(strict)]"  # pytest's word for a test that passed, which a strict mark expects to fail
 MISTAKES = (TypeError, AttributeError, NameError)
@@ -139,6 +151,7 @@ class Tracker:
             self._check_requests(waits)
             raise
         except BaseException as error:
+            self._note_wrong_scope(error)
             of_rig = self._of_rig(error)
             if of_rig is not None:
                 self._fail_with(of_rig)
@@ -151,6 +164,13 @@ class Tracker:
             self._end_function()
         self._check_requests(waits)
         return result
+
+    def _note_wrong_scope(self, error: BaseException) -> None:
+        """Fail the test if a fixture that lives longer than one test asks for one of the rig that does not."""
+        found = WRONG_SCOPE.match(str(error)) if isinstance(error, pytest.fail.Exception) else None
+        if found is not None and found["name"] in OF_ONE_TEST:
+            self.uses_rig = True  # not known before if the fixture calls request.getfixturevalue
+            self._fail_with(RigError(LONGER_THAN_A_TEST.format(**found.groupdict())))
 
     def _of_rig(self, error: BaseException) -> RigError | None:
         """Return the error of the rig by which a phase ended; None if it ended by another."""
@@ -257,6 +277,7 @@ class Tracker:
         except (OSError, MemoryError, ImportError, Blocked) as error:  # no disk space, or no memory
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             self.missing.append(f"{self.device.folder.name}: {reason}.")
+        self.missing += self.device.lost
 
     def _record_so_far(self, failed: list[tuple[str, str]]) -> None:
         """Write what the test has done with its device until it was interrupted: no report of it will come.
@@ -313,7 +334,8 @@ class Tracker:
             # an attempt before this one failed: a test that names a failed trial is not skipped
             verdict, reason = worst_of([(trial.verdict, trial.reason) for trial in self.trials])
         elif skipped or expected:
-            verdict, reason = "skipped", (skipped or expected)[0].why
+            compared = self.device.compared_so_far if self.device is not None else ""
+            verdict, reason = "skipped", "; ".join(each for each in ((skipped or expected)[0].why, compared) if each)
         elif trials or (self.device is not None and self.device.judged):
             verdict, reason = "pass", ""
         else:

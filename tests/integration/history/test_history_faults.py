@@ -17,7 +17,7 @@ from hil.errors import RigError
 from hil.history import address as addresses
 from hil.history.address import address_of
 from hil.history.failures import Damaged, HistoryError
-from hil.history.live import LATER, LiveHistory
+from hil.history.live import EVERYTHING, LATER, WRITTEN, LiveHistory
 from hil.history.queries import History
 from hil.history.rebuild import rebuild
 from hil.history.rows import run_row, trial_rows
@@ -192,8 +192,12 @@ def test_an_unreachable_server_is_one_sentence_without_the_password(tmp_path: Pa
         history.trial(record(number))
     (sentence,) = finish(history, run)
     assert "the history in the database night on 127.0.0.1 does not answer" in sentence and sentence.endswith(
-        f"{LATER}."
+        f"{LATER.format(EVERYTHING)}."
     )
+    (missing,) = live("postgresql+psycopg://me@127.0.0.1:1/night", run).finish(
+        dict(read_entries(run).facts) | {"missing": ["tensors.npz"]}, [], []
+    )
+    assert missing.endswith(f"{LATER.format(WRITTEN)}.") and "everything" not in missing
     assert "secret" not in sentence and waiting(tmp_path) == [run]
     with Store(address_of(None, tmp_path)) as store:  # another history, in the same place
         assert send(store, tmp_path).runs == 1

@@ -25,10 +25,11 @@ def test_too_many_are_dropped_with_their_file(tmp_path: Path):
     kept.step(2, {"w": np.zeros(1, np.float64)})
     kept.close()
     assert kept.dropped == "the tensors of the comparison have more than 16 MB" and list(tmp_path.iterdir()) == []
+    assert not kept.lost, "it is a rule, and the record is whole"
 
 
 def test_a_disk_that_takes_nothing_costs_the_file_only(tmp_path: Path):
     kept = KeptTensors(tmp_path / "gone" / "tensors.npz")
     kept.step(0, {"w": np.zeros(2)})
     kept.close()
-    assert kept.dropped == "No such file or directory"
+    assert kept.dropped == "No such file or directory" and kept.lost
