@@ -121,7 +121,7 @@ def _values(losses: Iterable[Any]) -> np.ndarray:
     given = list(losses)
     try:
         array = np.array([np.asarray(one, np.float64) for one in given])
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise RigError("losses are no numbers: give a list of numbers, or of pairs of step and loss.") from error
     if len(given) < 2:
         raise RigError(f"{len(given)} losses cannot show that the device learns: give at least 2.")
@@ -245,7 +245,7 @@ def _judge_accuracy(accuracy: Any, at_least: Any, before: Any, judged: list[str]
         raise RigError("at_least=0 lets every accuracy pass: give a fraction above 0, or against= alone.")
     try:
         value = float(accuracy)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise RigError(f"accuracy={shown(accuracy)}: give a fraction from 0 to 1.") from error
     if math.isnan(value):
         raise NotLearning("the accuracy of the device is nan.")
@@ -285,7 +285,7 @@ def _metrics(name: str, values: Any, least: int) -> np.ndarray:
     """Return one number a seed as float64. Raises RigError if they are no numbers or too few."""
     try:
         array = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise RigError(f"{name}={shown(values)}: give a list of numbers, one for each seed.") from error
     if array.ndim != 1 or array.size < least:
         raise RigError(f"{name}={shown(values)}: give a list of at least {least} numbers, one for each seed.")
@@ -295,7 +295,7 @@ def _metrics(name: str, values: Any, least: int) -> np.ndarray:
 def _number(name: str, value: Any) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise RigError(f"{name}={shown(value)}: give a number.") from error
     if not math.isfinite(number):
         raise RigError(f"{name}={shown(value)}: give a finite number.")

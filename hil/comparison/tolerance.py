@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from numbers import Integral, Real
+from sys import float_info
 from typing import Any, ClassVar
 
 import numpy as np
@@ -292,6 +293,6 @@ def _default(kind: str, given: Mapping[str, Any]) -> Tolerance:
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, Real) or value < 0 or not value <= float_info.max:
         raise RigError(f"{name}={shown(value)}: give a finite number, 0 or more.")
     return float(value)

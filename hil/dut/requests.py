@@ -74,7 +74,7 @@ def compiled(pattern: Any) -> re.Pattern[str]:
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """Return a dtype as NumPy knows it. Raises RigError if it knows none, or one of no bytes."""
     try:
-        kind = np.dtype(dtype)
+        kind: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError) as error:
         raise RigError(f"{shown(dtype)} is no dtype: give one of NumPy, such as np.float32.") from error
     if kind.hasobject or not kind.itemsize:

@@ -244,3 +244,13 @@ def test_wrong_requests(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(RigError) as raised:
         expect_learning(**arguments)
     assert said in str(raised.value) and not isinstance(raised.value, DeviceFault)
+
+
+@pytest.mark.parametrize("given_", [
+    {"losses": [10**400] * 12}, {"seeds": [10**400] * 3, "against": [1, 2, 3.5]}, {"accuracy": 10**400, "at_least": 0.5},
+    {"accuracy": 0.5, "at_least": 10**400},
+])  # fmt: skip
+def test_an_integer_that_no_float_holds_is_refused(given_: dict[str, Any]) -> None:
+    losses = given_.pop("losses", None)
+    with pytest.raises(RigError, match="give a "):
+        expect_learning(*([] if losses is None else [losses]), **given_)

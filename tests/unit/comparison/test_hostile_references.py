@@ -267,6 +267,8 @@ def test_a_comparison_of_no_step_does_not_pass() -> None:
         ({"ulp": True}, "ulp=True: give a whole number"),
         ({"rtol": -1e-5}, "rtol=-1e-05: give a finite number, 0 or more."),
         ({"rtol": float("nan")}, "rtol=nan"),
+        ({"atol": float("inf")}, "atol=inf"),
+        ({"atol": 10**400}, "atol=a whole number of 1,329 bits: give a finite number"),
         ({"rtol": 1.0}, "rtol=1 would let 0 pass for every value: give a fraction below 1."),
         ({"atol": float("inf")}, "atol=inf"),
         ({"atol": "1e-5"}, "atol='1e-5'"),

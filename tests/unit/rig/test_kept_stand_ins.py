@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hil import boards
+from hil.errors import Blocked
 from hil.images import Image
 from hil.rig.kept_stand_ins import KeptStandIns
 
@@ -68,3 +69,14 @@ def test_one_that_failed_is_stopped_and_its_log_used_again(started: list[Running
     assert broken.stopped and not whole.stopped and whole.log == broken.log
     assert log.read_text() == "whole"
     kept.close()
+
+
+def test_a_log_that_the_disk_does_not_take_is_the_disk(started: list[Running], tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+
+    def use() -> None:
+        with KeptStandIns(tmp_path / "kept").provide("virtual", BOARD, IMAGE, tmp_path / "gone" / "log") as (one, _):
+            one.say("word")
+
+    with pytest.raises(Blocked, match="log cannot be written .*: check the space"):
+        use()

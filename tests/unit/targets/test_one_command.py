@@ -81,3 +81,9 @@ def test_what_it_leaves_behind_neither_delays_it_nor_stays(tmp_path: Path) -> No
     while time.monotonic() < until and " Z " not in state(child):
         time.sleep(0.02)
     assert " Z " in state(child) and os.getpid()
+
+
+def test_a_log_that_the_disk_does_not_take_is_the_disk(tmp_path: Path) -> None:
+    with pytest.raises(Blocked, match="/dev/full cannot be written .*: check the space") as seen:
+        run_once(line(tmp_path, "echo", "a"), {}, "x", "flash", 60.0, Path("/dev/full"))
+    assert seen.value.stage == "record"
