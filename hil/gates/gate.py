@@ -36,10 +36,14 @@ COST = (
 )
 TIME = r"(?:[nuµm]?s|min|h|d)"
 COSTS = re.compile(rf"{COST}(?:[*·]{COST})*(?:/(?!{TIME}(?:$|[*/·^])).+)?")
+SIZE_NAMES = (
+    "size|bytes|s?ram|rom|flash|stack|heap|memory|parameters|params|cycles|instructions|latency|duration|failures?|"
+    "failed|faults?|missed|dropped|lost|retries|resets|timeouts?|overruns?|warnings?"
+)
+NAMES_OF_SIZES = re.compile(rf"(?<![a-z])(?:{SIZE_NAMES})(?![a-z])", re.IGNORECASE)
 COST_NAMES = re.compile(
-    r"(?<![a-z])(?:loss|loss(?:es)|errors?|err|mse|mae|rmse|failures?|failed|faults?|missed|dropped|lost|retries|resets|"
-    r"timeouts?|overruns?|warnings?|parameters|params|size|bytes|s?ram|rom|flash|stack|heap|memory|latency|times?|cycles|"
-    r"duration|instructions|energy|power|current|slowdown|overhead|jitter)(?![a-z])",
+    rf"(?<![a-z])(?:{SIZE_NAMES}|loss|losses|errors?|err|mse|mae|rmse|times?|energy|power|current|slowdown|overhead|jitter)"
+    r"(?![a-z])",
     re.IGNORECASE,
 )
 
@@ -178,7 +182,15 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Fig
 
 def never_negative(name: str, unit: str) -> bool:
     """Return whether a figure cannot be below 0, by its unit or its name: sizes, times, energies, counts, accuracy."""
-    return name in FIGURES or (SIZES.fullmatch(unit) is not None and SIGNED.search(name) is None)
+    if name in FIGURES or SIGNED.search(name) is not None:
+        return name in FIGURES
+    is_named = unit == "1" and (NAMES_OF_SIZES.search(name) is not None or is_accuracy(name))
+    return is_named or SIZES.fullmatch(unit) is not None
+
+
+def is_accuracy(name: str) -> bool:
+    """Return whether a figure is an accuracy by its name, and no difference of two."""
+    return "accuracy" in name.lower() and COST_NAMES.search(name) is None and SIGNED.search(name) is None
 
 
 def _costs(name: str, unit: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hil.errors import DeviceFault, RigError, shown
-from hil.gates import FigureGate, Judgement, NoMedian, judge, never_negative
+from hil.gates import FigureGate, Judgement, NoMedian, is_accuracy, judge, never_negative
 from hil.quantity import COUNTED, PREFIXES, Provenance, Quantity, with_micro_sign
 
 PHYSICAL = re.compile(r"[munµkMG]?(s|J|W|A|V|Hz|C)|cycles?")  # units of what only silicon has
@@ -22,6 +22,7 @@ SI = "[fpnuµmkMGT]?(?:s|J|W|A|V|Hz|C|K|g|m|F|H|T|N|Pa|Ohm|Ω|Wh|Ah|eV|bit|B|b)"
 UNIT = rf"(?:1|%|{SI}|[KMG]iB|min|h|d|°C|dB|dBm|rad|deg|ppm|baud|px|LSB|ulp|[kMGT]?(?:{COUNTED})(?:e?s)?)"
 UNITS = re.compile(rf"{UNIT}(?:\^-?\d)?(?:[*/·]{UNIT}(?:\^-?\d)?)*")
 SURE = 3  # standard uncertainties by which what was measured near 0 may be below it
+MOST_ACCURATE = 100  # of a test that gives per cent without their unit
 SILICON = (Provenance.MEASURED, Provenance.COUNTED)
 
 
@@ -88,18 +89,13 @@ def quantity_of(
     _check_unit(name, unit)
     base, size = BASE.get(unit, (unit, 1))
     number = number * size if size != 1 else number
-    if name == "accuracy" and base == "1" and not 0 <= number <= 1:
-        raise RigError(f"the accuracy is {number:g}: give a share of 1, such as 0.91.")
     spread = 0.0
     if uncertainty is not None:
         spread = _number(f"{name} (uncertainty)", uncertainty)
         if spread < 0:
             raise RigError(f"the figure {name} has the uncertainty {spread:g}: a standard uncertainty is at least 0.")
         uncertainty = spread * size
-    if never_negative(name, base) and number + SURE * spread * size < 0:
-        raise DeviceFault(
-            f"the figure {name} is {number:g}{'' if base == '1' else f' {base}'}, and it cannot be below 0."
-        )
+    _check_range(name, number, unit, base, spread * size)
     given = Quantity(number, base, provenance or Provenance.DECLARED, uncertainty, note)  # type: ignore[arg-type]
     kept, why = given.provenance, ""
     if given.provenance in SILICON and reality is None:
@@ -112,6 +108,18 @@ def quantity_of(
         kept = Provenance.MODELLED
         why = f"the test says {given.provenance.value}, but the device is a stand-in ({reality})"
     return Quantity(number, base, kept, uncertainty, "; ".join(each for each in (note, why) if each))
+
+
+def _check_range(name: str, number: float, unit: str, base: str, uncertainty: float) -> None:
+    """Raise an error of a figure that is outside what it can be: DeviceFault below 0, RigError of another scale."""
+    if name == "accuracy" and base == "1" and not 0 <= number <= 1:
+        raise RigError(f"the accuracy is {number:g}: give a share of 1, such as 0.91.")
+    if is_accuracy(name) and base == "1" and number > (1 if unit == "%" else MOST_ACCURATE):
+        raise RigError(f"the figure {name} is {number:g}, above all accuracies: give a share of 1, or the unit %.")
+    if never_negative(name, base) and number + SURE * uncertainty < 0:
+        raise DeviceFault(
+            f"the figure {name} is {number:g}{'' if base == '1' else f' {base}'}, and it cannot be below 0."
+        )
 
 
 def noted(quantity: Quantity, sentence: str) -> Quantity:

@@ -269,6 +269,7 @@ def test_a_number_may_begin_or_end_with_its_point(text: str) -> None:
 @pytest.mark.parametrize(("name", "unit"), [
     ("sram", "B"), ("flash", "KiB"), ("stack", "bytes"), ("energy", "mJ"), ("work", "J/step"), ("step_time", "ms"),
     ("cycles", "kcycles"), ("rate", "images/s"), ("events", "event"), ("clock", "MHz"), ("sram", "1"), ("hits", "count"),
+    ("stack_bytes", "1"), ("parameters", "1"), ("Flash", "1"), ("test_accuracy", "%"), ("val_accuracy", "1"),
 ])  # fmt: skip
 def test_what_cannot_be_negative_fails_whatever_its_budget(name: str, unit: str) -> None:
     with pytest.raises(DeviceFault, match=f"the figure {name} is -.* cannot be below 0"):
@@ -278,11 +279,18 @@ def test_what_cannot_be_negative_fails_whatever_its_budget(name: str, unit: str)
 
 @pytest.mark.parametrize(("name", "unit"), [
     ("temperature", "°C"), ("offset", "V"), ("loss", "1"), ("r2", "1"), ("latency_change", "ms"), ("level", "dB"),
-    ("clock_error", "Hz"), ("bytes_saved", "B"), ("current", "mA"),
+    ("clock_error", "Hz"), ("stack_left", "1"), ("accuracy_drop", "1"), ("accuracy_loss", "1"), ("bytes_saved", "B"), ("current", "mA"),
 ])  # fmt: skip
 def test_what_may_be_negative_is_taken(name: str, unit: str) -> None:
     assert quantity_of(name, -3, unit, "counted", None, "hardware").value < 0
     assert len(budgets_of_figure(name, unit, "at least 0" if unit == "1" else f"at least 0 {unit}", "here")) == 1
+
+
+@pytest.mark.parametrize(("value", "unit"), [(101, "%"), (100.5, "1"), (1e9, "1")])
+def test_no_accuracy_is_above_100_per_cent(value: float, unit: str) -> None:
+    with pytest.raises(RigError, match="above all accuracies: give a share of 1, or the unit %"):
+        quantity_of("test_accuracy", value, unit, "counted", None, "hardware")
+    assert quantity_of("test_accuracy", 100, unit, "counted", None, "hardware").value in (1, 100)
 
 
 def test_a_measured_figure_near_0_may_be_below_it() -> None:
