@@ -1,7 +1,7 @@
 """The settings that a trial takes where it leaves them open: `[defaults]` of methods.toml, and what they have reached.
 
 No table of settings can have one learning rate for all of its methods, variants and formats. Each row of `[defaults]`
-has what `hil tune` chose for some of them; default_rates.json has its grids (tools/default_rates.py).
+has what `hil tune` chose for some of them; default_rates.json has its grids (tools/keep_rates.py).
 """
 
 from __future__ import annotations

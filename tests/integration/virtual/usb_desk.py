@@ -87,6 +87,8 @@ class Desk(Computer):
         clock, until = self.chip.clock, self.chip.clock.now + int(ms * MS)
         while clock.now < until and self.chip.fault is None:
             if self.chip.advance() is Pace.WAIT:
+                if self.chip.stopped:
+                    self.session.look_again(clock.now)
                 events = [source.next_event() for source in self.chip.sources]
                 clock.wait_until(min([until, *(at for at in events if at is not None)]))
 

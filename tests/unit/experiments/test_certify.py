@@ -23,6 +23,7 @@ from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import Training
 from hil.training.graph.file import decode
 from hil.training.methods.elasticzo_settings import ElasticZoSettings
+from hil.training.methods.plan import MethodPlan
 from hil.training.methods.settings import FORMATS, sent
 from hil.training.reference.methods import MethodReference
 from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8Reference
@@ -70,6 +71,10 @@ class FakeBoard:
                 self.learner.weights[2].reshape(-1)[self.spoil] ^= 1
         self.learner.configure(settings, first_step)
         return Planned(self.prepared.plan.total, self.prepared.plan.total, self.tensors)
+
+    def begin(self, plan: MethodPlan, configuration: dict[str, Any]) -> Planned:
+        assert not plan.beside_file()
+        return self.configure(configuration)
 
     def digests(self) -> tuple[int, ...]:
         return self.learner.digests()

@@ -213,7 +213,8 @@ def test_weights_of_8_bits_are_not_refused_and_stand_still() -> None:
     names = [tensor.name for tensor in method.plan.tensors]
     assert method.figures.still == {"epsilon": names, "eta": ["conv1"]}
     assert not on(network="lenet5-8w8a", epsilon=0.005, eta=0.002).figures.still
-    asked = TrialSpec("stm32h7b3", "full", "lenet5-8w8a", "qzo-ff", steps=1, evaluate=0)
+    papers = {"epsilon": method.settings.epsilon, "eta": method.settings.eta}  # a trial would take another default
+    asked = TrialSpec("stm32h7b3", "full", "lenet5-8w8a", "qzo-ff", steps=1, evaluate=0, settings=papers)
     record = trial_record(Outcome(asked, planned=prepare(asked)))
     assert f"setting epsilon rounds to nothing in {', '.join(names)}" in " ".join(record.warnings)
     assert record.analytic is not None and record.analytic["bytes"] == method.figures.analytic()["bytes"]
