@@ -78,6 +78,19 @@ step_result_t quzo_step(quzo_bench_t *bench, uint32_t step, uint16_t count, bool
     return result;
 }
 
+uint32_t quzo_outcome(quzo_bench_t *bench, uint16_t count, bool at_once) {
+    uint32_t digests[ENGINE_MAX_TENSORS], sum = 0;
+    for (uint32_t step = 0; step < 3; step++) {
+        const step_result_t result = quzo_step(bench, step, count, at_once, digests);
+        for (uint8_t t = 0; t < model_tensors(&bench->engine->model); t++) {
+            sum = sum * 31u + digests[t];
+        }
+        sum = sum * 31u + (uint32_t)(result.loss_plus * 0x1p20f) * 7u + (uint32_t)(result.loss_minus * 0x1p20f);
+    }
+    quzo_bench_free(bench);
+    return sum;
+}
+
 static const graph_layer_t *layer_of(const quzo_bench_t *bench, uint8_t tensor) {
     const model_t *model = &bench->engine->model;
     return graph_layer(&model->file, model_tensor(model, tensor).layer);

@@ -24,6 +24,9 @@ failure_t quzo_configure(quzo_bench_t *bench, const quzo_settings_t *settings);
 /* A step of `count` samples of a fixed sequence, in the slots at once, or one by one; digests go to `digests`. */
 step_result_t quzo_step(quzo_bench_t *bench, uint32_t step, uint16_t count, bool at_once, uint32_t digests[]);
 
+/* A digest of what three such steps give; the engine is freed. */
+uint32_t quzo_outcome(quzo_bench_t *bench, uint16_t count, bool at_once);
+
 /* Put a sample into a slot; and take the next sample of a pass through it by itself. */
 void quzo_put(quzo_bench_t *bench, uint16_t slot, uint16_t sample);
 void quzo_part(quzo_bench_t *bench, uint32_t step, uint8_t pass, uint16_t sample);

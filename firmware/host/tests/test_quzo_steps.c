@@ -151,18 +151,9 @@ static void test_definition(network_t network, uint8_t directions, uint8_t last_
 
 /* A digest of what some steps give. */
 static uint32_t outcome(network_t network, const quzo_settings_t *settings, bool flash, bool at_once) {
-    uint32_t digests[ENGINE_MAX_TENSORS], sum = 0;
     quzo_bench_t bench = quzo_bench_of(network.bytes, network.size, flash);
     CHECK(quzo_configure(&bench, settings).code == 0, "settings");
-    for (uint32_t step = 0; step < 3; step++) {
-        const step_result_t result = quzo_step(&bench, step, SAMPLES, at_once, digests);
-        for (uint8_t t = 0; t < model_tensors(&bench.engine->model); t++) {
-            sum = sum * 31u + digests[t];
-        }
-        sum = sum * 31u + (uint32_t)(result.loss_plus * 0x1p20f) * 7u + (uint32_t)(result.loss_minus * 0x1p20f);
-    }
-    quzo_bench_free(&bench);
-    return sum;
+    return quzo_outcome(&bench, SAMPLES, at_once);
 }
 
 /* Samples at once or one by one, a file in flash or in RAM: the same. */
