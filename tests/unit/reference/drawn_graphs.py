@@ -261,3 +261,9 @@ def many_readers(builder: Builder, side: int, channels: int) -> Graph:
 def images(graph: Graph, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return uint8 images and labels."""
     return rng.integers(0, 256, (count, *graph.in_shape)).astype(np.uint8), rng.integers(0, graph.classes, count)
+
+
+def labelled(graph: Graph, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return two images and their labels, uint8, as a step of a reference takes them."""
+    pictures, labels = images(graph, 2, rng)
+    return pictures, labels.astype(np.uint8)

@@ -17,7 +17,8 @@ from hil.training.reference.floats import F
 from hil.training.reference.formats.tflite8.loss import summed
 from hil.training.reference.methods import reference_of
 from hil.training.reference.methods.perturbed_scales import PerturbedScalesReference, factor
-from reference.drawn_graphs import drawn_graph, images
+from reference.cut_training import check_nothing_else_is_kept
+from reference.drawn_graphs import drawn_graph, images, labelled
 from reference.quzo_text import LABELS, PIXELS, text_graph
 
 ONE = 2**24
@@ -27,11 +28,6 @@ def reference(graph: Graph, **settings: Any) -> PerturbedScalesReference:
     found = reference_of(PerturbedScales.on(graph, "full", **settings))
     assert isinstance(found, PerturbedScalesReference)
     return found
-
-
-def labelled(graph: Graph, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    pictures, labels = images(graph, 2, rng)
-    return pictures, labels.astype(np.uint8)
 
 
 def plain_logits(graph: Graph, pictures: np.ndarray) -> np.ndarray:
@@ -156,17 +152,7 @@ def test_nothing_but_gains_is_kept_from_step_to_step() -> None:
     """So a trial may be cut and go on from its gains, and a schedule may change the rate."""
     graph = drawn_graph(np.random.default_rng(2))
     method = PerturbedScales.on(graph, "full", eta=0.05)
-    batches = [labelled(graph, np.random.default_rng(number)) for number in range(4)]
-    whole = reference_of(method)
-    for batch in batches[:2]:
-        whole.step(*batch)
-    cut = reference_of(method.given(whole.weights))
-    cut.configure(method.settings, 2)
-    assert whole.state() == {}
-    for batch in batches[2:]:
-        whole.step(*batch)
-        cut.step(*batch)
-        assert whole.digests() == cut.digests()
+    check_nothing_else_is_kept(method, graph)
 
 
 def test_a_change_of_the_schedule_leaves_the_gains() -> None:

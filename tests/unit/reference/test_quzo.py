@@ -16,7 +16,8 @@ from hil.training.reference.formats.tflite8.loss import summed
 from hil.training.reference.methods import reference_of
 from hil.training.reference.methods.directions import direction, direction_pool
 from hil.training.reference.methods.quzo import QuzoReference, QuzoWeights, factor
-from reference.drawn_graphs import drawn_graph, images
+from reference.cut_training import check_nothing_else_is_kept
+from reference.drawn_graphs import drawn_graph, labelled
 
 SIZE = 20_000  # weights whose roundings are averaged
 
@@ -39,7 +40,7 @@ def test_the_passes_move_both_ways_and_the_weights_come_back(seed: int) -> None:
     graph = drawn_graph(rng)
     least = min(float(np.min(layer.own.scale)) for layer in graph.trained if layer.own is not None)
     trained = reference(graph, epsilon=float(F(20 * least)), directions=3, seed=seed)
-    trained.step(*_labelled(graph, rng))  # clips
+    trained.step(*labelled(graph, rng))  # clips
     before, passes = trained.weights, list(trained.passes(trained.weights, 7))
     assert len(passes) == 6
     for plus, minus in zip(passes[::2], passes[1::2], strict=True):
@@ -50,11 +51,6 @@ def test_the_passes_move_both_ways_and_the_weights_come_back(seed: int) -> None:
     assert any((one != other).any() for one, other in zip(passes[0], passes[2], strict=True))
     for now, rest in zip(trained.weights, before, strict=True):
         np.testing.assert_array_equal(now, rest)
-
-
-def _labelled(graph: Graph, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    pictures, labels = images(graph, 2, rng)
-    return pictures, labels.astype(np.uint8)
 
 
 @pytest.mark.parametrize("steps_of_weight", [0.02, 0.3, 1.0, 7.7])
@@ -165,14 +161,4 @@ def test_nothing_but_weights_is_kept_from_step_to_step() -> None:
     graph = drawn_graph(np.random.default_rng(2))
     least = min(float(np.min(layer.own.scale)) for layer in graph.trained if layer.own is not None)
     method = Quzo.on(graph, "full", epsilon=float(F(20 * least)), eta=0.03)
-    batches = [_labelled(graph, np.random.default_rng(number)) for number in range(4)]
-    whole = reference_of(method)
-    for batch in batches[:2]:
-        whole.step(*batch)
-    cut = reference_of(method.given(whole.weights))
-    cut.configure(method.settings, 2)
-    assert whole.state() == {}
-    for batch in batches[2:]:
-        whole.step(*batch)
-        cut.step(*batch)
-        assert whole.digests() == cut.digests()
+    check_nothing_else_is_kept(method, graph)
